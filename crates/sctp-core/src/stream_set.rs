@@ -1,6 +1,6 @@
 //! A set of streams: those that a re-configuration is about.
 
-use sctp_wire::StreamId;
+use sctp_wire::{StreamId, Tsn};
 
 /// All streams of one direction, or those listed.
 ///
@@ -48,6 +48,21 @@ impl StreamSet {
     }
 }
 
+/// A reset of streams that has been agreed on and waits for the data before it (RFC 6525 §5.2.2 (E2)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AwaitedReset {
+    /// The last TSN before the reset.
+    pub(crate) last_tsn: Tsn,
+    pub(crate) streams: StreamSet,
+}
+
+impl AwaitedReset {
+    /// Returns whether a chunk with this TSN, on this stream, belongs behind the reset.
+    pub(crate) fn precedes(&self, tsn: Tsn, stream: StreamId) -> bool {
+        self.last_tsn.precedes(tsn) && self.streams.contains(stream)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +77,17 @@ mod tests {
         assert_eq!(listed.listed(), [1, 3, 7].map(StreamId::new));
         assert!(listed.contains(StreamId::new(3)) && !listed.contains(StreamId::new(2)));
         assert!(StreamSet::ALL.contains(StreamId::new(2)) && set(&[]) == StreamSet::ALL);
+    }
+
+    /// RFC 6525 §5.2.2 (E2).
+    #[test]
+    fn data_behind_an_awaited_reset_is_told_from_data_before_it() {
+        let mut reset = AwaitedReset { last_tsn: Tsn::new(u32::MAX), streams: set(&[1]) };
+        assert!(reset.precedes(Tsn::new(0), StreamId::new(1)));
+        assert!(!reset.precedes(Tsn::new(u32::MAX), StreamId::new(1)));
+        assert!(!reset.precedes(Tsn::new(0), StreamId::new(2)));
+        reset.streams = StreamSet::ALL;
+        assert!(reset.precedes(Tsn::new(0), StreamId::new(2)));
     }
 
     #[test]

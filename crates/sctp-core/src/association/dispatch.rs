@@ -86,7 +86,8 @@ impl Association {
         }
     }
 
-    /// Acts on the outcome of a DATA chunk (RFC 9260 §6.2, §6.5).
+    /// Acts on the outcome of a DATA chunk that was not kept (RFC 9260 §6.2, §6.5).
+    #[cold]
     pub(super) fn on_arrival(&mut self, now: Instant, arrival: Arrival) {
         match arrival {
             Arrival::Accepted { message_ready } => {

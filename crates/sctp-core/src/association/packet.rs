@@ -6,7 +6,7 @@ use virtual_time::Instant;
 use super::auth::{Admission, Authenticity};
 use super::dispatch::Flow;
 use super::session::Session;
-use super::{Association, AssociationState, Capability, Reconfig};
+use super::{Association, AssociationState, Capability};
 use crate::transmit::{Datagram, PathIndex};
 
 impl Association {
@@ -33,7 +33,9 @@ impl Association {
         }
         let mut had_data = false;
         loop {
-            had_data |= self.take_data(now, packet.verification_tag, &mut chunks);
+            if is_data(&chunks) {
+                had_data |= self.take_data(now, packet.verification_tag, &mut chunks);
+            }
             if chunks.rest().is_empty() || self.is_closed() {
                 break;
             }
@@ -83,17 +85,16 @@ impl Association {
     /// chunks of any kind before. Returns whether there were any.
     #[inline]
     fn take_data(&mut self, now: Instant, tag: VerificationTag, chunks: &mut Chunks<'_>) -> bool {
+        if gate(tag, &self.session) == Gate::Shut {
+            return false;
+        }
         let mut any = false;
-        while is_data(chunks)
-            && let gate = gate(tag, &self.session, &self.reconfig)
-            && gate != Gate::Shut
-            && let Some(receiver) = &mut self.inbound.receiver
-        {
-            let taken = match gate {
-                Gate::Sifted => self.reconfig.sift(|withholds| receiver.take_in(now, chunks, withholds)),
-                Gate::Open | Gate::Shut => receiver.take_in(now, chunks, None),
-            };
+        while let Some(receiver) = &mut self.inbound.receiver {
+            let taken = receiver.take_in(now, chunks, self.reconfig.awaited_reset());
             any |= taken.any;
+            if taken.withheld > 0 {
+                self.reconfig.count_withheld(taken.withheld);
+            }
             if taken.any {
                 self.outbound.supervision.on_data_received(now);
             }
@@ -102,6 +103,9 @@ impl Association {
             }
             let Some(arrival) = taken.stopped_at else { break };
             self.on_arrival(now, arrival);
+            if self.is_closed() {
+                break;
+            }
         }
         any
     }
@@ -118,28 +122,21 @@ impl Association {
 /// What DATA chunks meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gate {
-    /// All of them are for the receiver.
+    /// They are for the receiver.
     Open,
-    /// Those behind a reset of their stream that has not happened yet are withheld.
-    Sifted,
     /// None is for the receiver: each is looked at as any other chunk.
     Shut,
 }
 
-/// Returns what DATA chunks behind this tag meet: by the state, by whether they have to be authenticated, and by whether
-/// a reset of streams waits for some of them. It is the same for all that stand next to each other.
+/// Returns what DATA chunks behind this tag meet: by the state, and by whether they have to be authenticated. It is the same
+/// for all that stand next to each other, and changes only by chunks of other kinds between them.
 #[inline]
-fn gate(tag: VerificationTag, session: &Session, reconfig: &Reconfig) -> Gate {
+fn gate(tag: VerificationTag, session: &Session) -> Gate {
     let Session { peer, state, authentication, .. } = session;
     let is_interleaved = peer.agreed.capabilities.has(Capability::Interleaving);
     let kind = if is_interleaved { ChunkType::I_DATA } else { ChunkType::DATA };
-    if tag != peer.local_tag || !state.name().takes_data() || !authentication.lets_in(kind) {
-        Gate::Shut
-    } else if reconfig.awaits_reset() {
-        Gate::Sifted
-    } else {
-        Gate::Open
-    }
+    let is_open = tag == peer.local_tag && state.name().takes_data() && authentication.lets_in(kind);
+    if is_open { Gate::Open } else { Gate::Shut }
 }
 
 /// Returns whether an ABORT or SHUTDOWN COMPLETE says with its T bit that the tag should be another one:

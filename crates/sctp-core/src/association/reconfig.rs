@@ -22,9 +22,9 @@ use sctp_wire::Tsn;
 
 use self::requester::Requester;
 use self::responder::ReconfigResponder;
-use crate::receiver::{TakenIn, Withholds};
 use crate::seldom::Seldom;
 use crate::stats::ReconfigStatistics;
+use crate::stream_set::AwaitedReset;
 
 /// The direction of the streams that a reset is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,21 +78,17 @@ impl Reconfig {
         self.requester.is_resetting_association()
     }
 
-    /// Returns whether a reset of streams of the peer waits for data before it.
+    /// Returns the reset of streams of the peer that waits for data before it. A peer that keeps to RFC 6525 §5.1.2 (A1)
+    /// sends none that belongs behind; it is not taken, so that it comes again when the reset is done.
     #[inline]
-    pub(super) fn awaits_reset(&self) -> bool {
-        self.responder.deferred().is_some()
+    pub(super) fn awaited_reset(&self) -> Option<&AwaitedReset> {
+        self.responder.awaited_reset()
     }
 
-    /// Lets data be taken in, but for what belongs behind a reset that has not happened yet. A peer that keeps to RFC 6525
-    /// §5.1.2 (A1) sends none; it is not taken, so that it comes again when the reset is done.
-    pub(super) fn sift(&mut self, take_in: impl FnOnce(Withholds<'_>) -> TakenIn) -> TakenIn {
-        let responder = &self.responder;
-        let taken = take_in(Some(&|stream, tsn| responder.is_behind_reset(stream, tsn)));
-        if taken.withheld > 0 {
-            self.statistics.note().data_behind_reset += taken.withheld;
-        }
-        taken
+    /// Counts chunks that belong behind a reset that is awaited.
+    #[cold]
+    pub(super) fn count_withheld(&mut self, chunks: u64) {
+        self.statistics.note().data_behind_reset += chunks;
     }
 
     pub(super) fn statistics(&self) -> ReconfigStatistics {

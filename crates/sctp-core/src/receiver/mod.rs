@@ -21,7 +21,7 @@ use virtual_time::Instant;
 
 pub(crate) use forward::ForwardOutcome;
 use outcome::ReceiverTally;
-pub(crate) use outcome::{Arrival, TakenIn, Withholds};
+pub(crate) use outcome::{Arrival, TakenIn};
 pub(crate) use partial::Aborted;
 pub(crate) use sack::SackDemand;
 
@@ -29,6 +29,7 @@ use crate::capabilities::{Capabilities, Capability};
 use crate::error::ReceiverViolation;
 use crate::message::Received;
 use crate::stats::ReceiverStatistics;
+use crate::stream_set::AwaitedReset;
 use arena::Arena;
 use earlier::EarlierSacks;
 use fragment::{DataChunk, Numbering};
@@ -172,21 +173,22 @@ impl Receiver {
     }
 
     /// Takes the DATA or I-DATA chunks that stand next in a packet, as long as they are of the kind agreed on and kept; but for
-    /// those that are withheld. There is no other way in.
+    /// those behind a reset that is awaited. There is no other way in.
+    #[inline(never)]
     pub(crate) fn take_in(
         &mut self,
         now: Instant,
         chunks: &mut Chunks<'_>,
-        withholds: Withholds<'_>,
+        awaited: Option<&AwaitedReset>,
     ) -> TakenIn {
         let mut taken = TakenIn::default();
         loop {
-            if withholds.is_none() {
+            if awaited.is_none() {
                 self.take_expected(now, chunks, &mut taken);
             }
             let Some(chunk) = DataChunk::next(chunks, self.rules.numbering) else { break };
             taken.any = true;
-            if withholds.is_some_and(|withholds| withholds(chunk.stream, chunk.tsn)) {
+            if awaited.is_some_and(|reset| reset.precedes(chunk.tsn, chunk.stream)) {
                 taken.withheld += 1;
                 continue;
             }

@@ -43,12 +43,9 @@ pub(crate) struct TakenIn {
     pub(crate) message_ready: bool,
     /// The outcome of the last one, if it was not kept; what stands behind it has not been looked at.
     pub(crate) stopped_at: Option<Arrival>,
-    /// Chunks that were withheld.
+    /// Chunks behind the awaited reset, treated as if they were lost.
     pub(crate) withheld: u64,
 }
-
-/// Whether a chunk on this stream, with this TSN, is withheld as if lost; `None`: no chunk is.
-pub(crate) type Withholds<'a> = Option<&'a dyn Fn(StreamId, Tsn) -> bool>;
 
 /// The counts of the receiving half.
 #[derive(Debug, Default)]

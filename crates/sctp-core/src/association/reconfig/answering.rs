@@ -21,7 +21,7 @@ use crate::association::outbound::Outbound;
 use crate::association::outbox::Outbox;
 use crate::association::session::Session;
 use crate::event::{ReconfigOutcome, StreamDirection};
-use crate::stream_set::StreamSet;
+use crate::stream_set::{AwaitedReset, StreamSet};
 use crate::transmit::PathIndex;
 
 impl Reconfig {
@@ -162,8 +162,9 @@ impl Reconfig {
             RequestVerdict::Answer(result) => self.refuse(reset.request, result),
             RequestVerdict::Perform => self.reset_incoming(now, reset.request, listed(), inbound, outbox),
             RequestVerdict::Defer => {
-                let (request, last_tsn, streams) = (reset.request, reset.last_tsn, listed());
-                self.responder.defer(Deferred::StreamReset { request, last_tsn, streams });
+                let (request, awaited) =
+                    (reset.request, AwaitedReset { last_tsn: reset.last_tsn, streams: listed() });
+                self.responder.defer(Deferred::StreamReset { request, reset: awaited });
                 self.responder.answer(request, ReconfigResult::InProgress, None)
             }
         }
@@ -358,7 +359,7 @@ impl Reconfig {
     ) {
         let cumulative = inbound.cumulative_tsn();
         let is_due = match self.responder.deferred() {
-            Some(Deferred::StreamReset { last_tsn, .. }) => !cumulative.precedes(*last_tsn),
+            Some(Deferred::StreamReset { reset, .. }) => !cumulative.precedes(reset.last_tsn),
             Some(Deferred::AssociationReset { .. }) => outbound.sender.is_drained(),
             None => false,
         };
@@ -366,8 +367,8 @@ impl Reconfig {
             return;
         }
         let response = match self.responder.take_deferred() {
-            Some(Deferred::StreamReset { request, streams, .. }) => {
-                self.reset_incoming(now, request, streams, inbound, outbox)
+            Some(Deferred::StreamReset { request, reset }) => {
+                self.reset_incoming(now, request, reset.streams, inbound, outbox)
             }
             Some(Deferred::AssociationReset { request }) => {
                 self.reset_everything(now, request, outbound, inbound, outbox)

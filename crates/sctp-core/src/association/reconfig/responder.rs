@@ -1,10 +1,10 @@
 //! The peer's requests: which one counts, what it gets (RFC 6525 §5.2).
 
-use sctp_wire::{NextTsns, ReconfigResponse, ReconfigResult, ReconfigSequence, StreamId, StreamIds, Tsn};
+use sctp_wire::{NextTsns, ReconfigResponse, ReconfigResult, ReconfigSequence, StreamIds, Tsn};
 use smallvec::SmallVec;
 
 use crate::config::{Acceptance, ReconfigConfig};
-use crate::stream_set::StreamSet;
+use crate::stream_set::{AwaitedReset, StreamSet};
 
 /// Remembers as little as makes every answer repeatable: the peer has one chunk in flight, of two requests at most.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ pub(crate) enum RequestOrder {
 /// A request that is granted and has to wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Deferred {
-    /// The peer's streams are reset once all up to this TSN has arrived (RFC 6525 §5.2.2 (E2)).
-    StreamReset { request: ReconfigSequence, last_tsn: Tsn, streams: StreamSet },
+    /// The peer's streams are reset once all before it has arrived (RFC 6525 §5.2.2 (E2)).
+    StreamReset { request: ReconfigSequence, reset: AwaitedReset },
     /// Everything starts anew once our own data is acknowledged, so that none of it is lost.
     AssociationReset { request: ReconfigSequence },
 }
@@ -102,13 +102,12 @@ impl ReconfigResponder {
         self.deferred.take().map(|deferred| *deferred)
     }
 
-    /// Returns whether a chunk on this stream belongs behind a reset that has not happened yet.
-    pub(crate) fn is_behind_reset(&self, stream: StreamId, tsn: Tsn) -> bool {
-        match self.deferred.as_deref() {
-            Some(Deferred::StreamReset { last_tsn, streams, .. }) => {
-                last_tsn.precedes(tsn) && streams.contains(stream)
-            }
-            Some(Deferred::AssociationReset { .. }) | None => false,
+    /// Returns the reset of the peer's streams that waits for data before it.
+    #[inline]
+    pub(crate) fn awaited_reset(&self) -> Option<&AwaitedReset> {
+        match self.deferred.as_deref()? {
+            Deferred::StreamReset { reset, .. } => Some(reset),
+            Deferred::AssociationReset { .. } => None,
         }
     }
 }

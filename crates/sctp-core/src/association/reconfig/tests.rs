@@ -195,18 +195,3 @@ fn association_reset_and_added_streams_are_judged_row_by_row() {
     assert_eq!(judge_added_streams(10, 0, 15), RequestVerdict::Answer(ReconfigResult::NothingToDo));
     assert_eq!(judge_added_streams(65_535, 1, 65_535), RequestVerdict::Answer(ReconfigResult::Denied));
 }
-
-/// RFC 6525 §5.2.2 (E2).
-#[test]
-fn data_behind_a_deferred_reset_is_told_from_data_before_it() {
-    let mut responder = ReconfigResponder::new(Tsn::new(1));
-    assert!(!responder.is_behind_reset(StreamId::new(1), Tsn::new(9)));
-    let deferred =
-        |streams| Deferred::StreamReset { request: number(1), last_tsn: Tsn::new(u32::MAX), streams };
-    responder.defer(deferred(ids(&[1])));
-    assert!(responder.is_behind_reset(StreamId::new(1), Tsn::new(0)));
-    assert!(!responder.is_behind_reset(StreamId::new(1), Tsn::new(u32::MAX)));
-    assert!(!responder.is_behind_reset(StreamId::new(2), Tsn::new(0)));
-    responder.defer(deferred(StreamSet::ALL));
-    assert!(responder.is_behind_reset(StreamId::new(2), Tsn::new(0)));
-}
