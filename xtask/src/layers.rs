@@ -3,7 +3,7 @@
 //! ```text
 //! above   apps, benches, interop, xtask
 //! L3      lab, simco-agent ─► sctp
-//! L2      netsim, emulator, sctp-io, nft-filter
+//! L2      data-channel, netsim, emulator, sctp-io, nft-filter
 //! L1      sctp-core, tcp-core, simco, workload
 //! L0      sctp-wire, cubic, netem, models ─► virtual-time
 //! ```
@@ -18,7 +18,7 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 16] = [
+const RANKS: [(&str, u8); 17] = [
     ("virtual-time", 0),
     ("sctp-wire", 1),
     ("cubic", 1),
@@ -28,6 +28,7 @@ const RANKS: [(&str, u8); 16] = [
     ("tcp-core", HIGHEST_CORE),
     ("simco", HIGHEST_CORE),
     ("workload", HIGHEST_CORE),
+    ("data-channel", 3),
     ("netsim", 3),
     ("emulator", 3),
     ("sctp-io", 3),
