@@ -29,6 +29,7 @@ pub(crate) fn run(id: &str, responses: &[Option<Duration>]) -> RawRun {
         profile: (transport.protocol() == "sctp").then(|| "signalling".to_owned()),
         start,
         samples: (0..).zip(responses).map(sample).collect(),
+        untimed: Vec::new(),
         counters: LoadCounters {
             requests: responses.len() as u64,
             responses: responses.iter().flatten().count() as u64,

@@ -41,6 +41,7 @@ fn raw_run(
         counters,
         own_losses: flow.own_losses,
         samples: flow.samples,
+        untimed: flow.untimed,
         retransmissions: flow.transport.retransmissions.filter(|_| transport.is_unreliable()),
         blocking: flow.transport.blocked.map(Blocking::from),
         packets,

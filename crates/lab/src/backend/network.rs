@@ -127,6 +127,7 @@ fn raw(run: FlowRun, config: &CompareConfig, planned: Planned) -> RawRun {
         start: driven.start,
         own_losses: Err("nobody sees what the network loses"),
         samples: driven.samples,
+        untimed: driven.untimed,
         counters: driven.counters,
         retransmissions: counts.retransmissions.filter(|_| transport.is_unreliable()),
         blocking: counts.blocked.map(Blocking::from),

@@ -72,8 +72,10 @@ pub struct RawRun {
     pub profile: Option<String>,
     /// The time at which the load generator started, on the clock of the samples.
     pub start: Instant,
-    /// Every request that was due.
+    /// Every request that was due and whose response is timed.
     pub samples: Vec<Sample>,
+    /// Every other request that was due: nobody asks how long these took, but their losses hold up the others.
+    pub untimed: Vec<Sample>,
     /// The requests that lost a packet of their own, or of their response; why it cannot be told.
     pub own_losses: Result<BTreeSet<u64>, &'static str>,
     /// The counters of the load.

@@ -202,7 +202,7 @@ fn flow_outcome(
     let failure = client.as_ref().and_then(|client| client.failure().map(str::to_owned));
     let answered = client.as_ref().map_or(0, Client::answered);
     let (start, strange) = client.as_ref().map(Client::facts).unwrap_or_default();
-    let (messages, responses, samples) = client.map(Client::into_parts).unwrap_or_default();
+    let (messages, responses, samples, untimed) = client.map(Client::into_parts).unwrap_or_default();
     let received = server.and_then(End::into_received);
     let (octets, until) = received.as_ref().map(|(_, octets, until)| (*octets, *until)).unwrap_or_default();
     let one_way = received.map(|(one_way, ..)| one_way);
@@ -221,6 +221,7 @@ fn flow_outcome(
         goodput_bits_per_s: (is_bulk && !counted.is_zero())
             .then(|| octets as f64 * 8.0 / counted.as_secs_f64()),
         samples,
+        untimed,
         own_losses: Err(SEVERAL_FLOWS),
         start,
         strange,

@@ -121,7 +121,8 @@ impl Bounds {
             Reach::Lane => Duration::ZERO,
         };
         let mut places: BTreeMap<Lane, Vec<(Instant, Instant)>> = BTreeMap::new();
-        for sample in run.samples.iter().filter(|sample| own.contains(&sample.number.0)) {
+        let all = run.samples.iter().chain(&run.untimed);
+        for sample in all.filter(|sample| own.contains(&sample.number.0)) {
             let (begin, end) = spell(sample);
             places.entry(self.place(sample)).or_default().push((begin, end + aftermath));
         }

@@ -68,6 +68,8 @@ struct Scripted {
     script: Box<dyn Script>,
     /// Messages by number, until they are answered.
     octets: BTreeMap<u64, Bytes>,
+    /// The samples of the messages that are not timed, in the order of their numbers; kept as the others are.
+    untimed: Vec<Sample>,
 }
 
 /// The messages that wait on one lane.
@@ -91,7 +93,7 @@ pub(crate) struct Pending {
 impl Client {
     pub(crate) fn new(plan: ClientPlan) -> Result<Self, ArrivalsError> {
         let script = plan.workload.kind().script(&plan.terms, plan.seed)?;
-        let scripted = script.map(|script| Scripted { script, octets: BTreeMap::new() });
+        let scripted = script.map(|script| Scripted { script, octets: BTreeMap::new(), untimed: Vec::new() });
         let is_bulk = plan.workload.measure() == Measure::Goodput;
         let endless = is_bulk.then(|| Bytes::from(vec![0; plan.size.octets()]));
         let lanes = vec![Waiting::default(); usize::from(plan.lanes)];
@@ -119,7 +121,7 @@ impl Client {
         self.begun.get_or_insert(now);
         match &mut self.scripted {
             None => self.start_at(now),
-            Some(Scripted { script, octets }) => {
+            Some(Scripted { script, octets, .. }) => {
                 let Some(asked) = script.begin(now) else { return };
                 octets.insert(ESTABLISHMENT, asked.octets);
                 let (number, lane) = (ESTABLISHMENT, asked.stream);
@@ -178,7 +180,7 @@ impl Client {
     /// Lets messages fall due.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         while let Some(mut pending) = self.coming.filter(|pending| pending.at <= now) {
-            if let Some(Scripted { script, octets }) = &mut self.scripted {
+            if let Some(Scripted { script, octets, .. }) = &mut self.scripted {
                 let Some(asked) = script.ask(pending.number, pending.at) else {
                     return self.fail("the session with the server is over");
                 };
@@ -232,10 +234,16 @@ impl Client {
 
     /// A message that falls due.
     fn keep(&mut self, pending: Pending) {
-        if self.plan.keeps_samples && pending.is_timed {
-            let (number, lane, intended) = (MessageNumber(pending.number), Lane(pending.lane), pending.at);
-            let (sent, response, blocked) = (None, None, None);
-            self.samples.push(Sample { number, lane, intended, sent, response, blocked });
+        if !self.plan.keeps_samples {
+            return;
+        }
+        let (number, lane, intended) = (MessageNumber(pending.number), Lane(pending.lane), pending.at);
+        let (sent, response, blocked) = (None, None, None);
+        let sample = Sample { number, lane, intended, sent, response, blocked };
+        if pending.is_timed {
+            self.samples.push(sample);
+        } else if let Some(scripted) = &mut self.scripted {
+            scripted.untimed.push(sample);
         }
     }
 
@@ -244,14 +252,18 @@ impl Client {
         if self.is_bulk() {
             self.queue(pending);
         }
-        if let Some(sample) = self.sample_mut(pending.number).filter(|_| pending.is_timed) {
+        if let Some(sample) = self.sample_mut(pending.number) {
             sample.sent = Some(now);
         }
     }
 
     fn sample_mut(&mut self, number: u64) -> Option<&mut Sample> {
-        let index = self.samples.binary_search_by_key(&number, |sample| sample.number.0).ok()?;
-        self.samples.get_mut(index)
+        let place = |samples: &[Sample]| samples.binary_search_by_key(&number, |sample| sample.number.0).ok();
+        if let Some(index) = place(&self.samples) {
+            return self.samples.get_mut(index);
+        }
+        let untimed = &mut self.scripted.as_mut()?.untimed;
+        place(untimed).and_then(|index| untimed.get_mut(index))
     }
 
     /// The transport has no room on the message's lane.
@@ -336,7 +348,7 @@ impl Client {
         if number >= self.plan.discard && is_counted {
             self.responses.record(now.since(due));
         }
-        if let Some(sample) = self.sample_mut(number).filter(|_| is_counted) {
+        if let Some(sample) = self.sample_mut(number) {
             (sample.response, sample.blocked) = (Some(now.since(due)), blocked);
         }
     }
@@ -380,8 +392,10 @@ impl Client {
         (self.start.unwrap_or_default(), self.strange)
     }
 
-    pub(crate) fn into_parts(self) -> (u64, Delays, Vec<Sample>) {
-        (self.drawn, self.responses, self.samples)
+    /// Returns how many messages fell due, the times of those that count, and the samples of those that are timed and of the others.
+    pub(crate) fn into_parts(self) -> (u64, Delays, Vec<Sample>, Vec<Sample>) {
+        let untimed = self.scripted.map(|scripted| scripted.untimed).unwrap_or_default();
+        (self.drawn, self.responses, self.samples, untimed)
     }
 }
 

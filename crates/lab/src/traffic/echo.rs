@@ -4,7 +4,7 @@ use bytes::Bytes;
 use virtual_time::Instant;
 use workload::Message;
 
-use super::{Kind, Measure, Reaction, Service, Terms};
+use super::{Followed, Kind, Measure, Reaction, Service, Terms};
 
 #[derive(Debug)]
 pub(super) struct Echo;
@@ -24,6 +24,10 @@ impl Kind for Echo {
 
     fn measure(&self) -> Measure {
         Measure::Responses
+    }
+
+    fn followed(&self) -> Followed {
+        Followed::ByPlace
     }
 
     fn service(&self, _terms: Option<Terms>) -> Box<dyn Service> {

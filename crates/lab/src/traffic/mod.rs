@@ -69,6 +69,11 @@ pub(crate) trait Kind: fmt::Debug + Sync {
         Framer::of_messages()
     }
 
+    /// Returns how its messages are found in the packets that carried them.
+    fn followed(&self) -> Followed {
+        Followed::Never
+    }
+
     /// Returns why it does not run over so many lanes of this kind.
     fn check(&self, _carriage: Carriage, _lanes: u16) -> Result<(), &'static str> {
         Ok(())
@@ -92,6 +97,35 @@ pub(crate) enum Measure {
     Delays,
     /// Octets per second.
     Goodput,
+}
+
+/// The way in which messages are found in the packets that carried them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Followed {
+    /// Nobody can tell which request a message belongs to.
+    Never,
+    /// Every message is equally long and begins with length, number and send time: the place of one tells those of all.
+    ByPlace,
+    /// Every message begins with a header that says how long it is and which request it belongs to.
+    ByHeader(Headers),
+}
+
+/// The headers of a workload's messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Headers {
+    /// The octets of a header.
+    pub(crate) octets: usize,
+    /// Reads the header that these octets begin with; `None` where they begin with none.
+    pub(crate) read: fn(&[u8]) -> Option<Beginning>,
+}
+
+/// The beginning of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Beginning {
+    /// The number of the request that it is, or answers.
+    pub(crate) number: u64,
+    /// The octets of the message.
+    pub(crate) octets: usize,
 }
 
 /// The terms that both ends of a flow know.

@@ -49,7 +49,7 @@ fn a_response_time_runs_from_when_the_message_was_due() {
     let mut client = client(1, 20);
     let sent = send(&mut client, at(30));
     client.on_response(at(50), 0, &sent[1].1, Some(Duration::from_millis(3)));
-    let (drawn, _, samples) = client.into_parts();
+    let (drawn, _, samples, _) = client.into_parts();
     assert_eq!((drawn, samples.len()), (2, 2));
     assert_eq!((samples[0].sent, samples[0].response), (Some(at(30)), None));
     assert_eq!(samples[1].response, Some(Duration::from_millis(40)), "due at 10 ms, though sent at 30 ms");

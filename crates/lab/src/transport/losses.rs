@@ -1,13 +1,13 @@
 //! The losses by request: which requests lost a packet of their own, told from the packets that did not arrive.
 //!
-//! A message of the load generator begins with its length, number and send time, which no other octets of a run equal. What
-//! else tells one from the others is the transport's to know.
+//! A message of the load generator begins with its length, number and send time, which no other octets of a run equal; messages of
+//! other workloads with a header that names their request. What else tells one from the others is the transport's to know.
 
 use std::collections::BTreeSet;
 
 use workload::{Sample, SendTime};
 
-use crate::traffic::Workload;
+use crate::traffic::{Followed, Headers};
 use crate::transport::FlowPlan;
 
 /// Returns the numbers of the requests of which a packet was lost, their own or that of their response; why it
@@ -19,15 +19,18 @@ pub(crate) fn own_losses(
     lost: &[&[u8]],
     first: &[&[u8]],
 ) -> Result<BTreeSet<u64>, &'static str> {
-    if flow.workload != Workload::ECHO {
-        return Err("messages of this workload do not say which request they belong to");
-    }
+    let headers = match flow.workload.kind().followed() {
+        Followed::Never => return Err("messages of this workload do not say which request they belong to"),
+        Followed::ByPlace => None,
+        Followed::ByHeader(headers) => Some(headers),
+    };
     if !flow.sizes.is_empty() || !flow.samples {
         return Err("messages are not followed through their packets");
     }
     let search = Search {
         samples,
         first,
+        headers,
         size: usize::try_from(flow.message).unwrap_or(usize::MAX),
         lanes: u64::from(flow.transport.0.lanes()),
     };
@@ -53,6 +56,8 @@ pub(crate) struct Search<'a> {
     samples: &'a [Sample],
     /// The first packets, in which streams of octets begin.
     pub(super) first: &'a [&'a [u8]],
+    /// The headers of messages, where these are known by them instead of their place.
+    pub(super) headers: Option<Headers>,
     /// Octets of a message.
     pub(super) size: usize,
     pub(super) lanes: u64,
@@ -61,6 +66,9 @@ pub(crate) struct Search<'a> {
 impl Search<'_> {
     /// Returns the number of the message that begins here.
     pub(super) fn message_at(&self, octets: &[u8]) -> Option<u64> {
+        if let Some(headers) = self.headers {
+            return (headers.read)(octets).map(|beginning| beginning.number);
+        }
         let (length, rest) = octets.split_first_chunk()?;
         let (number, rest) = rest.split_first_chunk()?;
         let sent = SendTime(u64::from_be_bytes(*rest.first_chunk()?));

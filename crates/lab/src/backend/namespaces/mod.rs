@@ -232,6 +232,7 @@ fn outcome(
         goodput_bits_per_s: None,
         own_losses: own_losses_of(run, plan, &driven.samples, link),
         samples: if plan.samples { driven.samples } else { Vec::new() },
+        untimed: if plan.samples { driven.untimed } else { Vec::new() },
         start: driven.start,
         strange: driven.counters.strange,
         late_sends: driven.counters.late_sends,

@@ -11,8 +11,8 @@ use core::time::Duration;
 use ::simco::agent::{Agent, AgentSettings, Resynchronisation};
 use ::simco::middlebox::Framing;
 use ::simco::{
-    AddressTuple, Direction, EnableParameters, EnableParity, EnableRequest, Lifetime, Location,
-    PAYLOAD_PROTOCOL, PolicyRequest, StreamNumber, TransportProtocol,
+    AddressTuple, BasicType, Direction, EnableParameters, EnableParity, EnableRequest, HEADER_BYTES, Header,
+    Lifetime, Location, PAYLOAD_PROTOCOL, PolicyRequest, StreamNumber, TransportProtocol,
 };
 use virtual_time::Instant;
 use workload::ArrivalsError;
@@ -21,7 +21,7 @@ use self::calls::Due;
 use self::framer::MessageFramer;
 use self::service::Responder;
 use self::transactions::Transactions;
-use super::{Framer, Kind, Measure, Script, Service, Terms};
+use super::{Beginning, Followed, Framer, Headers, Kind, Measure, Script, Service, Terms};
 use crate::lanes::Carriage;
 
 /// Firewall control (RFC 4540).
@@ -56,6 +56,10 @@ impl Kind for Simco {
 
     fn framer(&self) -> Framer {
         Framer::new(MessageFramer::default())
+    }
+
+    fn followed(&self) -> Followed {
+        Followed::ByHeader(Headers { octets: HEADER_BYTES, read: beginning })
     }
 
     fn check(&self, carriage: Carriage, lanes: u16) -> Result<(), &'static str> {
@@ -107,6 +111,18 @@ fn request(due: Due) -> PolicyRequest {
         Due::Refresh(rule) => change(rule, LIFETIME),
         Due::Delete(rule) => change(rule, Lifetime::ZERO),
     }
+}
+
+/// Returns which request a message is or answers, and how long it is: the agent numbers its transactions one by one, and the first
+/// one opens the session.
+fn beginning(octets: &[u8]) -> Option<Beginning> {
+    let header = Header::decode(octets).ok()?;
+    let is_of_a_request = match BasicType::from_value(header.basic_type)? {
+        BasicType::Request | BasicType::PositiveReply | BasicType::NegativeReply => true,
+        BasicType::Notification => false,
+    };
+    let number = u64::from(header.transaction.get()).wrapping_sub(2);
+    is_of_a_request.then_some(Beginning { number, octets: HEADER_BYTES + header.payload_bytes })
 }
 
 /// Gives an agent what came.

@@ -4,8 +4,10 @@ use workload::{Message, MessageNumber, MessageSize};
 
 use super::*;
 use crate::compare::CompareConfig;
-use crate::simulation::{Watch, simulate};
+use crate::simulation::{Scenario, Watch, simulate};
 use crate::testing::{answered, run};
+use crate::traffic::{Beginning, Workload};
+use crate::transport::TransportSpec;
 
 /// Eight messages of a flow over `transport`, and what makes packets of them.
 fn flow(transport: &str) -> (FlowPlan, Vec<Sample>) {
@@ -159,5 +161,59 @@ fn where_nobody_can_tell_the_reason_is_said() {
     };
     assert!(because("quic:6", |_| {}).contains("encrypted"));
     assert!(because("tcp", |_| {}).contains("message begin"));
-    assert!(because("sctp:6", |plan| plan.workload = Workload::SIMCO).contains("workload"));
+    assert!(because("sctp:6", |plan| plan.workload = "bulk".parse().unwrap()).contains("workload"));
+}
+
+/// Two of three transactions of SIMCO are not timed; what they lose holds up those that are.
+#[test]
+fn transactions_of_simco_are_known_by_their_packets_over_every_transport() {
+    for transport in ["tcp", "sctp:1", "sctp:6", "sctp:unordered"] {
+        let mut config = CompareConfig { workload: Workload::SIMCO, ..CompareConfig::default() };
+        (config.request_path.loss, config.response_path.loss) = (netem::Loss::None, netem::Loss::None);
+        config.traffic.duration = Duration::from_secs(2);
+        let spec: TransportSpec = transport.parse().unwrap();
+        let scenario = config.scenario(spec);
+        let lost_with = |scenario: &Scenario| {
+            let flow = simulate(scenario, 3, &Watch::default()).unwrap().flows.remove(0);
+            let all: Vec<Sample> = flow.samples.iter().chain(&flow.untimed).copied().collect();
+            (flow.own_losses.unwrap(), all)
+        };
+        assert!(lost_with(&scenario).0.is_empty(), "{transport}");
+        config.request_path.drop_packets = (60..64).collect();
+        config.response_path.drop_packets = (100..103).collect();
+        let (own, all) = lost_with(&config.scenario(spec));
+        assert!((2..=14).contains(&own.len()), "{transport}: {own:?}");
+        let waited = all.iter().filter(|sample| own.contains(&sample.number.0));
+        let waited: Vec<_> = waited.map(|sample| sample.response.unwrap()).collect();
+        assert_eq!(waited.len(), own.len(), "{transport}: all are transactions of the flow");
+        assert!(waited.iter().all(|time| *time > Duration::from_millis(25)), "{transport}: {waited:?}");
+        // Without order nobody else waits for them.
+        let late = all.iter().filter(|sample| sample.response > Some(Duration::from_millis(25))).count();
+        assert!(transport != "sctp:unordered" || late == own.len(), "{late} and {own:?}");
+    }
+}
+
+#[test]
+fn messages_in_segments_are_told_apart_by_their_headers() {
+    let headers = match Workload::SIMCO.kind().followed() {
+        Followed::ByHeader(headers) => headers,
+        other => panic!("{other:?}"),
+    };
+    let message = |number: u8, payload: usize| {
+        let mut octets = vec![1, 1, 0, u8::try_from(payload).unwrap(), 0, 0, 0, number + 2];
+        octets.resize(8 + payload, 0xff);
+        octets
+    };
+    let stream: Vec<u8> = (5..9).flat_map(|number| message(number, 20 + usize::from(number))).collect();
+    let (plan, samples) = flow("tcp");
+    let plan = FlowPlan { workload: Workload::SIMCO, ..plan };
+    let lost = |from: usize, to: usize| {
+        let segment = segment(7, &stream[from..to]);
+        own_losses(&plan, &samples, &[&segment], &[]).map(|numbers| numbers.into_iter().collect::<Vec<_>>())
+    };
+    assert_eq!((headers.read)(&stream), Some(Beginning { number: 5, octets: 33 }));
+    assert_eq!(lost(0, 33), Ok(vec![5]));
+    assert_eq!(lost(0, stream.len()), Ok(vec![5, 6, 7, 8]));
+    assert_eq!(lost(20, 70), Ok(vec![5, 6, 7]), "a rest, a whole one, and three octets of a header");
+    assert_eq!(lost(10, 30), Err("in no segment of a connection that lost some does a message begin"));
 }

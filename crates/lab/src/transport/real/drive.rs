@@ -44,8 +44,10 @@ pub(crate) struct Driven {
     pub(crate) messages: (u64, u64),
     /// Response times of those that count.
     pub(crate) responses: Delays,
-    /// Every request that was due.
+    /// Every request that was due and is timed.
     pub(crate) samples: Vec<Sample>,
+    /// Every other request that was due.
+    pub(crate) untimed: Vec<Sample>,
     /// The counters of the load.
     pub(crate) counters: LoadCounters,
     /// The reason why it ended before its time, if it did.
@@ -56,9 +58,9 @@ impl Driven {
     pub(crate) fn new(client: Client) -> Self {
         let ended_early = client.failure().map(str::to_owned);
         let ((start, strange), answered) = (client.facts(), client.answered());
-        let (drawn, responses, samples) = client.into_parts();
+        let (drawn, responses, samples, untimed) = client.into_parts();
         let counters = LoadCounters::in_real_time(&samples, strange);
-        Self { start, messages: (drawn, answered), responses, samples, counters, ended_early }
+        Self { start, messages: (drawn, answered), responses, samples, untimed, counters, ended_early }
     }
 
     /// Creates the results of a run that could not even connect: no request was due, and the reason is in them.
@@ -68,6 +70,7 @@ impl Driven {
             messages: (0, 0),
             responses: Delays::new(),
             samples: Vec::new(),
+            untimed: Vec::new(),
             counters: LoadCounters::default(),
             ended_early: Some(error.to_string()),
         }

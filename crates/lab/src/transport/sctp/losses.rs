@@ -26,7 +26,7 @@ fn message(search: &Search<'_>, chunk: &[u8]) -> Option<Option<u64>> {
     }
     let number = |octets: &[u8]| octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet));
     let goes_round = search.most_of_a_lane() > 1 << (8 * sequence.len());
-    let is_known = chunk[1] & UNORDERED == 0 && !goes_round;
+    let is_known = search.headers.is_none() && chunk[1] & UNORDERED == 0 && !goes_round;
     Some(is_known.then(|| search.message_of(number(stream), number(sequence))))
 }
 

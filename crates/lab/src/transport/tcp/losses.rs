@@ -1,15 +1,20 @@
-//! The requests that lost a segment: the place of one message in a byte stream gives the places of all, since they are
-//! equally long.
+//! The requests that lost a segment: the place of one message in a byte stream gives the places of all where they are equally
+//! long; otherwise their headers tell.
 
+use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, BTreeSet};
 
 use workload::HEADER_BYTES;
 
+use crate::traffic::Headers;
 use crate::transport::losses::Search;
 
 /// Returns the requests of the messages that lost segments were part of.
 pub(super) fn own_losses(search: &Search<'_>, lost: &[&[u8]]) -> Result<BTreeSet<u64>, &'static str> {
     let segments: Vec<Segment<'_>> = lost.iter().copied().filter_map(Segment::new).collect();
+    if let Some(headers) = search.headers {
+        return by_headers(headers, &segments);
+    }
     let first = search.first.iter().copied().filter_map(Segment::new);
     // By connection and direction: the lane, and the sequence number of its first octet.
     let mut streams = BTreeMap::new();
@@ -33,6 +38,35 @@ pub(super) fn own_losses(search: &Search<'_>, lost: &[&[u8]]) -> Result<BTreeSet
         numbers.extend(messages.map(|nth| search.message_of(*lane, u64::try_from(nth).unwrap_or(u64::MAX))));
     }
     Ok(numbers)
+}
+
+/// Returns the requests of messages that say how long they are. They take one connection, where requests stay in order and
+/// responses, too: what comes before the first header of a segment is the rest of the message before.
+fn by_headers(headers: Headers, segments: &[Segment<'_>]) -> Result<BTreeSet<u64>, &'static str> {
+    let mut numbers = BTreeSet::new();
+    for data in segments.iter().map(|segment| segment.data).filter(|data| !data.is_empty()) {
+        let found = (0..data.len()).find_map(|at| Some((at, messages(headers, &data[at..])?)));
+        let (at, here) = found.ok_or(NOWHERE)?;
+        numbers.extend((at > 0).then(|| here.start().wrapping_sub(1)));
+        numbers.extend(here);
+    }
+    Ok(numbers)
+}
+
+/// Returns the numbers of the messages that these octets are, one behind the other; `None` where they are anything else.
+fn messages(headers: Headers, octets: &[u8]) -> Option<RangeInclusive<u64>> {
+    let mut beginning = (headers.read)(octets)?;
+    let (first, mut rest) = (beginning.number, octets);
+    loop {
+        rest = rest.get(beginning.octets..).unwrap_or_default();
+        let next = beginning.number.wrapping_add(1);
+        if rest.is_empty() {
+            return Some(first..=beginning.number);
+        } else if rest.len() < headers.octets {
+            return Some(first..=next);
+        }
+        beginning = (headers.read)(rest).filter(|beginning| beginning.number == next)?;
+    }
 }
 
 /// Why a segment is nobody's.
