@@ -1,10 +1,10 @@
 //! `headway diff`: two saved results side by side.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lab::report::Room;
+use lab::report::{Page, Room};
 use lab::{ResultDifference, ResultFileError, Saved, report};
 
 use crate::output::{OutputArguments, OutputError, check_folder};
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// The second result
     #[arg(value_name = "FILE")]
     second: PathBuf,
-    /// Folder for difference.html
+    /// Folder for difference.html, difference.json and difference.csv
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -53,11 +53,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), DiffError> {
     let output = arguments.output.open()?;
     let (first, second) = (Saved::read(&arguments.first)?, Saved::read(&arguments.second)?);
     let page = report::difference(&first, &second);
+    let difference = ResultDifference::new(&first, &second);
     if let Some(folder) = &arguments.out {
-        let html = report::html("Two results side by side", &[&page]).map_err(io::Error::other);
-        let written = check_folder(folder).and(html);
-        let written = written.and_then(|html| std::fs::write(folder.join("difference.html"), html));
+        let written = write(folder, &page, &difference);
         written.map_err(|error| DiffError::Out { path: folder.clone(), error })?;
     }
-    Ok(output.write(&report::text(&page, Room::UNBOUNDED), &ResultDifference::new(&first, &second))?)
+    Ok(output.write(&report::text(&page, Room::UNBOUNDED), &difference)?)
+}
+
+/// Writes the page, and its numbers beside it.
+fn write(folder: &Path, page: &Page, difference: &ResultDifference) -> io::Result<()> {
+    check_folder(folder)?;
+    let html = report::html("Two results side by side", &[page]).map_err(io::Error::other)?;
+    std::fs::write(folder.join("difference.html"), html)?;
+    let json = serde_json::to_string_pretty(difference).map_err(io::Error::other)?;
+    std::fs::write(folder.join("difference.json"), json + "\n")?;
+    std::fs::write(
+        folder.join("difference.csv"),
+        page.tables.iter().map(report::table_csv).collect::<String>(),
+    )
 }

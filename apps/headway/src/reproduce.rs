@@ -140,9 +140,7 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), Reproduce
         let seconds = if arguments.quick { QUICK_CELL } else { CELL };
         effort.measurement = Some(Measurement::new(WithRights(rights), seconds));
     }
-    if let Some(jobs) = arguments.jobs {
-        effort.options.jobs = usize::from(jobs);
-    }
+    effort.options.jobs = arguments.jobs.map(usize::from);
     let bar = Bar::of_runs(&arguments.output, &effort.options.progress);
     if arguments.search {
         effort.seeds = if arguments.quick { 3 } else { SEARCH_SEEDS };

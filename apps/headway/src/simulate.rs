@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// The first seed of --seeds
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Runs at the same time in the simulator [default: one per core]
+    /// Runs at the same time [default: one per core; in namespaces as many as send 5000 messages a second together]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Folder for report.html, results.json and cells.csv
@@ -105,10 +105,8 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), SimulateE
     let origin = origin();
     let stop = StopSignal::default();
     interrupt::stop_on_interrupt(&stop);
-    let mut options = RunOptions { world: arguments.world, stop, ..RunOptions::default() };
-    if let Some(jobs) = arguments.jobs {
-        options.jobs = usize::from(jobs);
-    }
+    let jobs = arguments.jobs.map(usize::from);
+    let options = RunOptions { world: arguments.world, stop, jobs, ..RunOptions::default() };
     options.progress.expect(plan.cells.len() * plan.seeds.len());
     let bar = Bar::of_runs(&arguments.output, &options.progress);
     let outcome = plan.run(&options);

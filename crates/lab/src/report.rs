@@ -22,6 +22,7 @@ use thiserror::Error;
 pub use crate::page::{Axis, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict};
 pub use crate::summary::{closing_words, reading};
 pub use comparison::comparison;
+pub use csv::table as table_csv;
 pub use difference::difference;
 pub use html::html;
 pub(crate) use html::{Overview, index_html, study_html};

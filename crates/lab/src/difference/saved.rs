@@ -149,13 +149,11 @@ impl From<&SimulationResult> for Saved {
                 }
                 levels.push(text);
             }
-            let alone = [(String::new(), cell.metrics.clone())].into();
-            let flows = if cell.flows.is_empty() { &alone } else { &cell.flows };
-            for (flow, metrics) in flows {
+            for (flow, metrics) in cell.by_flow() {
                 let Some(times) = times(metrics) else { continue };
                 let name = |levels: &[String]| {
                     let flow = Some(flow).filter(|flow| !flow.is_empty());
-                    levels.iter().chain(flow).cloned().collect::<Vec<_>>().join(", ")
+                    levels.iter().map(String::as_str).chain(flow).collect::<Vec<_>>().join(", ")
                 };
                 let position = u32::try_from(rows.len()).map_or(f64::NAN, f64::from);
                 let curve = if x.is_some() { name(&others) } else { String::new() };
@@ -183,6 +181,7 @@ impl From<&SimulationResult> for Saved {
             ("world", result.world.clone()),
             ("plan", result.plan.clone()),
             ("seeds", seeds),
+            ("messages sent more than 1 ms late", result.late_sends().0.to_string()),
         ];
         let conditions = conditions.map(|(name, value)| (name.to_owned(), value)).into();
         Self { world: result.world.clone(), of: "cell", conditions, axis, rows }

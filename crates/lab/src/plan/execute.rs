@@ -44,23 +44,16 @@ impl FromStr for PlanWorld {
 }
 
 /// The options of a run of a plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     /// The world to run in. Default the simulator.
     pub world: PlanWorld,
-    /// How many runs at the same time. Default one per core; in namespaces as many as the rates of their flows allow.
-    pub jobs: usize,
+    /// How many runs at the same time at most. Default one per core; in namespaces as many as the rates of their flows allow.
+    pub jobs: Option<usize>,
     /// Ends it early: cells then have fewer runs.
     pub stop: StopSignal,
     /// Told of every run that ends.
     pub progress: Progress,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { world: PlanWorld::default(), jobs, stop: StopSignal::default(), progress: Progress::default() }
-    }
 }
 
 /// How many runs are done, for whoever wants to show it.
@@ -117,7 +110,7 @@ impl Plan {
         self.cells.iter().try_for_each(|cell| namespaces::can_run(&cell.scenario))?;
         let all = (0..self.cells.len()).flat_map(|cell| (0..self.seeds.len()).map(move |seed| (cell, seed)));
         let all: Vec<(usize, usize)> = all.collect();
-        for batch in self.batches(&all) {
+        for batch in self.batches(&all, options.jobs.unwrap_or(usize::MAX)) {
             let runs = batch
                 .iter()
                 .map(|(cell, seed)| ScenarioRun::new(&self.cells[*cell].scenario, self.seeds[*seed]));
@@ -134,7 +127,7 @@ impl Plan {
         Ok(tallies)
     }
 
-    fn batches<'a>(&self, mut runs: &'a [(usize, usize)]) -> Vec<&'a [(usize, usize)]> {
+    fn batches<'a>(&self, mut runs: &'a [(usize, usize)], most: usize) -> Vec<&'a [(usize, usize)]> {
         let mut batches = Vec::new();
         while !runs.is_empty() {
             let mut load = 0.0;
@@ -142,7 +135,7 @@ impl Plan {
                 load += self.cells[*cell].scenario.messages_per_second();
                 load <= CONCURRENT_RATE_LIMIT
             };
-            let count = runs.iter().take(namespaces::MOST_LINKS).take_while(fits).count().max(1);
+            let count = runs.iter().take(namespaces::MOST_LINKS.min(most)).take_while(fits).count().max(1);
             let (batch, rest) = runs.split_at(count);
             batches.push(batch);
             runs = rest;
@@ -152,30 +145,17 @@ impl Plan {
 
     fn simulate(&self, options: &RunOptions) -> Result<Vec<CellTally>, SimulationError> {
         let cells: Vec<_> = self.cells.iter().map(|_| Mutex::new(CellTally::new(self.seeds.len()))).collect();
-        let failure = Mutex::new(None);
-        let next = AtomicUsize::new(0);
         let runs = self.cells.len() * self.seeds.len();
-        let work = || {
-            loop {
-                let run = next.fetch_add(1, Ordering::Relaxed);
-                if run >= runs || options.stop.is_raised() {
-                    return;
-                }
-                let (cell, seed) = (run / self.seeds.len(), run % self.seeds.len());
-                match simulate(&self.cells[cell].scenario, self.seeds[seed], &Watch::from(&options.stop)) {
-                    // What was ended in the middle is no run.
-                    Ok(_) if options.stop.is_raised() => return,
-                    Ok(outcome) => lock(&cells[cell]).add(seed, outcome),
-                    Err(error) => *lock(&failure) = Some(error),
-                }
-                options.progress.advance(1);
+        spread(options, runs, |run| {
+            let (cell, seed) = (run / self.seeds.len(), run % self.seeds.len());
+            let outcome =
+                simulate(&self.cells[cell].scenario, self.seeds[seed], &Watch::from(&options.stop))?;
+            // What was ended in the middle is no run.
+            if !options.stop.is_raised() {
+                lock(&cells[cell]).add(seed, outcome);
             }
-        };
-        let jobs = options.jobs.clamp(1, runs.max(1));
-        std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
-        if let Some(error) = lock(&failure).take() {
-            return Err(error);
-        }
+            Ok::<_, SimulationError>(())
+        })?;
         let cells = cells
             .into_iter()
             .map(|cell| cell.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
@@ -202,7 +182,8 @@ pub(crate) fn spread<T: Send, E: Send>(
             options.progress.advance(1);
         }
     };
-    let jobs = options.jobs.clamp(1, count.max(1));
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = options.jobs.unwrap_or_else(cores).clamp(1, count.max(1));
     std::thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
     let done = results
         .into_iter()

@@ -89,6 +89,14 @@ impl Numbers {
 }
 
 impl SimulationResult {
+    /// Returns how many messages were handed over more than a millisecond late, of how many: the machine could not keep up.
+    #[must_use]
+    pub fn late_sends(&self) -> (u64, u64) {
+        let flows = || self.cells.iter().flat_map(CellResult::by_flow);
+        let sum = |figure: &str| flows().filter_map(|(_, metrics)| metrics.get(figure)?.as_u64()).sum();
+        (sum("late_sends"), sum("messages"))
+    }
+
     /// Puts the figures together.
     #[must_use]
     pub fn new(plan: &Plan, outcome: &PlanOutcome) -> Self {
@@ -121,6 +129,12 @@ impl SimulationResult {
 }
 
 impl CellResult {
+    /// Returns the figures of every flow; of the only one under no name.
+    pub(crate) fn by_flow(&self) -> impl Iterator<Item = (&str, &Map<String, Value>)> {
+        let alone = self.flows.is_empty().then_some(("", &self.metrics));
+        alone.into_iter().chain(self.flows.iter().map(|(name, metrics)| (name.as_str(), metrics)))
+    }
+
     fn new(factors: &[(String, Value)], tally: &CellTally) -> Self {
         let is_timed = |flow: &&FlowTally| flow.responses.count() + flow.delivered.count() > 0;
         let primary = tally.flows.iter().find(is_timed).or(tally.flows.first());
@@ -162,6 +176,10 @@ fn metrics(flow: &FlowTally) -> Map<String, Value> {
         put("messages", messages.into());
         put("completed", completed.into());
         put("failed", failed.into());
+    }
+    let late_sends = sum(|seed| seed.late_sends);
+    if late_sends > 0 {
+        put("late_sends", late_sends.into());
     }
     let goodput = flow.by_seed(|seed| seed.goodput_bits_per_s.map(|bits| bits / 1e6));
     if !goodput.is_empty() {
@@ -222,14 +240,12 @@ fn csv(result: &SimulationResult) -> String {
     for cell in &result.cells {
         let levels: String =
             cell.factors.values().map(|level| format!("{},", quoted(&plain(level)))).collect();
-        let alone = [(String::new(), cell.metrics.clone())];
-        let flows = if cell.flows.is_empty() { alone.into_iter().collect() } else { cell.flows.clone() };
-        for (flow, metrics) in flows {
+        for (flow, metrics) in cell.by_flow() {
             let mut figures = Vec::new();
-            numbers("", &Value::Object(metrics), &mut figures);
+            metrics.iter().for_each(|(name, value)| numbers(name, value, &mut figures));
             for (name, value) in figures {
                 // Writing to a string cannot fail.
-                let _ = writeln!(text, "{levels}{},{name},{value}", quoted(&flow));
+                let _ = writeln!(text, "{levels}{},{name},{value}", quoted(flow));
             }
         }
     }
@@ -250,10 +266,7 @@ fn numbers(prefix: &str, value: &Value, figures: &mut Vec<(String, String)>) {
                 .for_each(|(index, value)| numbers(&format!("{prefix}.{index}"), value, figures));
         }
         Value::Object(object) => {
-            for (name, value) in object {
-                let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
-                numbers(&name, value, figures);
-            }
+            object.iter().for_each(|(name, value)| numbers(&format!("{prefix}.{name}"), value, figures));
         }
         Value::Null | Value::Bool(_) | Value::String(_) => {}
     }

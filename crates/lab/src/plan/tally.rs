@@ -69,6 +69,8 @@ pub struct SeedTally {
     pub blocked: u64,
     /// The goodput in bit/s, of bulk flows.
     pub goodput_bits_per_s: Option<f64>,
+    /// Messages handed over more than a millisecond after they were due.
+    pub late_sends: u64,
     /// The counters of the transport.
     pub transport: TransportCounts,
     /// The reason why the flow ended early, if it did.
@@ -130,6 +132,7 @@ impl FlowTally {
             difference: flow.one_way.as_ref().map(|one_way| one_way.difference).unwrap_or_default(),
             blocked: flow.one_way.as_ref().map_or(0, |one_way| one_way.blocked),
             goodput_bits_per_s: flow.goodput_bits_per_s,
+            late_sends: flow.late_sends,
             transport: flow.transport,
             failure: flow.failure.clone(),
         });

@@ -244,12 +244,12 @@ fn grouped(told: &[Skipped]) -> Vec<(&str, Vec<&str>)> {
     groups
 }
 
-/// Writes a share of late requests; where it is not known whose loss it was, their whole share with a question mark.
+/// Writes a share of late requests; where it is not known whose loss it was, their whole share as a bound.
 fn late(run: &RunResult, share: impl Fn(&LossSplit) -> f64) -> String {
     match &run.late {
         None => dash(),
         Some(LateResult { losses: Some(losses), .. }) => tenths(share(losses)),
-        Some(LateResult { share, losses: None, .. }) => format!("{}?", tenths(*share)),
+        Some(LateResult { share, losses: None, .. }) => format!("≤ {}", tenths(*share)),
     }
 }
 
@@ -288,7 +288,7 @@ fn dash() -> String {
 const WAITING: &str = "The share of requests not yet answered, by the time since their intended send time (the complementary CDF). Lower and further left \
                        is better. A click on a transport hides it.";
 const NUMBERS: &str = "Times in milliseconds. Late: more than 1 ms above what the path alone takes, because of a lost packet of the request's own, or of \
-                       somebody else's (with a question mark: nobody can tell whose). Mean of the answered requests; ±: half of its 95 % confidence \
+                       somebody else's (≤: nobody can tell whose, and all late ones together are so many). Mean of the answered requests; ±: half of its 95 % confidence \
                        interval by batch means. Percentiles are nearest ranks of all requests, ∞ among those without answer, and a dash with fewer than \
                        five requests beyond. Blocked: messages that waited for an earlier one × mean wait. Δ: measured mean against the model's.";
 const OVER_TIME: &str = "One point per request, at its intended send time; the same scales in all figures. A mark at the upper edge is a request \

@@ -29,8 +29,9 @@ pub(crate) fn statements(page: &Page) -> String {
     text
 }
 
-/// Returns a table as it stands.
-pub(crate) fn table(table: &Table) -> String {
+/// Returns a table as it stands, as CSV.
+#[must_use]
+pub fn table(table: &Table) -> String {
     core::iter::once(&table.head).chain(&table.rows).map(|row| line(row)).collect()
 }
 

@@ -18,9 +18,7 @@ pub fn plan(result: &SimulationResult, conditions: &Conditions) -> Page {
         result.cells.first().map(|cell| cell.factors.keys().collect()).unwrap_or_default();
     let mut rows = Vec::new();
     for cell in &result.cells {
-        let alone = [(String::new(), cell.metrics.clone())].into();
-        let flows = if cell.flows.is_empty() { &alone } else { &cell.flows };
-        for (name, metrics) in flows {
+        for (name, metrics) in cell.by_flow() {
             let levels = names.iter().map(|name| cell.factors.get(*name).map(plain).unwrap_or_default());
             rows.push(levels.chain(row(name, metrics)).collect());
         }
@@ -35,6 +33,7 @@ pub fn plan(result: &SimulationResult, conditions: &Conditions) -> Page {
     Page {
         id: "plan".to_owned(),
         title: result.plan.clone(),
+        conditions: busy(result).into_iter().collect(),
         figures: figure(&saved.axis, saved.rows.len()).into_iter().collect(),
         series: means(&saved, &saved, "", Mark::Points),
         tables: vec![Table::new("Cells", &heads.chain(columns).collect::<Vec<_>>(), rows).without_empty()],
@@ -92,6 +91,17 @@ fn effort(result: &SimulationResult) -> String {
         run.wall_s,
         result.trace_hash.as_ref().map(|hash| format!(", trace {hash}")).unwrap_or_default(),
     )
+}
+
+/// Returns what to keep in mind where more than one message in a thousand was sent late.
+fn busy(result: &SimulationResult) -> Option<String> {
+    let (late, messages) = result.late_sends();
+    (late.saturating_mul(1000) > messages).then(|| {
+        format!(
+            "{late} of {messages} messages left more than 1 ms late because this machine was busy; their delay is in the times, and fewer runs at the \
+             same time have less of it"
+        )
+    })
 }
 
 fn row(name: &str, metrics: &Map<String, Value>) -> [String; 9] {

@@ -43,14 +43,14 @@ fn the_table_has_a_row_per_transport_and_says_what_went_wrong() {
     let cells: Vec<&str> = row("sctp:6 ");
     assert_eq!(
         cells,
-        "sctp:6 1000/1000 2.0 %? 2.0 %? 21.0 ±0.3 20.0 20.0 70.0 – 70.0 12 × 9.08 21.0 +0.0 –"
+        "sctp:6 1000/1000 ≤ 2.0 % ≤ 2.0 % 21.0 ±0.3 20.0 20.0 70.0 – 70.0 12 × 9.08 21.0 +0.0 –"
             .split(' ')
             .collect::<Vec<_>>()
     );
     let cells: Vec<&str> = row("udp ");
     assert_eq!(
         cells,
-        "udp 0/2 100.0 %? 100.0 %? – (2 unanswered) – – – – – – 21.0 – –".split(' ').collect::<Vec<_>>()
+        "udp 0/2 ≤ 100.0 % ≤ 100.0 % – (2 unanswered) – – – – – – 21.0 – –".split(' ').collect::<Vec<_>>()
     );
     assert!(table.contains("2 of 2 requests not answered"));
     assert!(table.contains("tcp was not run: no kernel"));
@@ -102,7 +102,7 @@ fn the_reading_leads_with_who_waits_for_somebody_elses_loss() {
 fn the_reading_claims_no_difference_where_there_is_none() {
     let told = |runs| sentences(&outcome(runs));
     let same = told(vec![lossy("tcp", 71), lossy("sctp:6", 70)]);
-    assert!(same[2].ends_with("so a longer run may turn that round."), "{}", same[2]);
+    assert!(same[2].ends_with("so that it takes a longer run to be sure of a difference."), "{}", same[2]);
     let alone = told(vec![lossy("sctp:1", 70)]);
     assert!(alone[0].ends_with("lost packet, 500 ms all together."), "{}", alone[0]);
     let tcp_best = told(vec![lossy("tcp", 70), lossy("udp", 520)]);

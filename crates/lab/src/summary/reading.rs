@@ -130,7 +130,9 @@ impl<'a> Pair<'a> {
         let intervals = self.best.response_ms.ci95.zip(self.baseline.response_ms.ci95);
         Some(match intervals {
             Some((best, baseline)) if best[0] <= baseline[1] && baseline[0] <= best[1] => {
-                format!("{both}; the 95 % confidence intervals overlap, so a longer run may turn that round.")
+                format!(
+                    "{both}; the 95 % confidence intervals overlap, so that it takes a longer run to be sure of a difference."
+                )
             }
             Some(_) => format!("{both}; the 95 % confidence intervals do not overlap."),
             None => format!("{both}."),

@@ -195,10 +195,7 @@ fn transactions_of_simco_are_known_by_their_packets_over_every_transport() {
 
 #[test]
 fn messages_in_segments_are_told_apart_by_their_headers() {
-    let headers = match Workload::SIMCO.kind().followed() {
-        Followed::ByHeader(headers) => headers,
-        other => panic!("{other:?}"),
-    };
+    let Followed::ByHeader(headers) = Workload::SIMCO.kind().followed() else { panic!("by headers") };
     let message = |number: u8, payload: usize| {
         let mut octets = vec![1, 1, 0, u8::try_from(payload).unwrap(), 0, 0, 0, number + 2];
         octets.resize(8 + payload, 0xff);
