@@ -19,6 +19,7 @@ use crate::arguments::{
     CapturePointArguments, EventsArguments, ImpairmentArguments, ProcessingArguments, TrafficArguments,
     UsageError, check_capture,
 };
+use crate::failure::CommandError;
 use crate::interrupt;
 use crate::origin::origin;
 use crate::output::{OutputArguments, OutputError};
@@ -83,9 +84,9 @@ pub(crate) enum CompareFailure {
     Interrupted,
 }
 
-impl CompareFailure {
+impl CommandError for CompareFailure {
     /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
-    pub(crate) fn exit_status(&self) -> u8 {
+    fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::With(_) => 2,
             Self::Refused(_)

@@ -7,6 +7,7 @@ use clap::Args;
 use lab::report::{Page, Room};
 use lab::{ResultDifference, ResultFileError, Saved, report};
 
+use crate::failure::CommandError;
 use crate::output::{OutputArguments, OutputError, check_folder};
 
 /// Two saved results side by side: conditions that differ, and means that differ beyond their intervals
@@ -39,9 +40,9 @@ pub(crate) enum DiffError {
     Output(#[from] OutputError),
 }
 
-impl DiffError {
+impl CommandError for DiffError {
     /// 1 if the output failed, 2 if what was asked for makes no sense.
-    pub(crate) fn exit_status(&self) -> u8 {
+    fn exit_status(&self) -> u8 {
         match self {
             Self::File(_) => 2,
             Self::Out { .. } | Self::Output(_) => 1,

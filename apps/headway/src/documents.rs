@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
+use crate::failure::CommandError;
 use crate::output::{OutputError, print};
 
 /// A completion script for a shell, on standard output
@@ -33,6 +34,12 @@ pub(crate) enum DocumentError {
     Output(#[from] OutputError),
     #[error("DIR '{}' cannot be written: {error}; name a writable folder", directory.display())]
     Directory { directory: PathBuf, error: io::Error },
+}
+
+impl CommandError for DocumentError {
+    fn exit_status(&self) -> u8 {
+        1
+    }
 }
 
 pub(crate) fn completions(

@@ -20,6 +20,7 @@ use crate::arguments::{
     ANOTHER_ADDRESS, Address, EncapPort, EventsArguments, Place, ProcessingArguments, UsageError,
     bind_remedy, check_capture, parse_address, parse_congestion,
 };
+use crate::failure::CommandError;
 use crate::interrupt::{Ending, INTERRUPTED, Signals};
 use crate::output::{Output, OutputArguments, OutputError};
 
@@ -97,9 +98,11 @@ impl EchoError {
         };
         Self::Listen { address, protocol: protocol.name(), because, remedy }
     }
+}
 
+impl CommandError for EchoError {
     /// Returns 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
-    pub(crate) fn exit_status(&self) -> u8 {
+    fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             Self::Interrupted => INTERRUPTED,

@@ -16,6 +16,7 @@ use emulator::{
 };
 
 use crate::arguments::{CapturePointArguments, ImpairmentArguments, UsageError, check_capture};
+use crate::failure::CommandError;
 use crate::interrupt::{self, Ending, INTERRUPTED};
 use crate::output::{Output, OutputArguments, OutputError};
 use crate::rights::Rights;
@@ -88,10 +89,10 @@ pub(crate) enum EmulateError {
     Output(#[from] OutputError),
 }
 
-impl EmulateError {
+impl CommandError for EmulateError {
     /// Returns the exit status of the command, if it did not end well; 1 if there was no run, 2 if what was
     /// asked for makes no sense, 130 after Ctrl-C.
-    pub(crate) fn exit_status(&self) -> u8 {
+    fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             Self::Interrupted => INTERRUPTED,

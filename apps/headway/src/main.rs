@@ -11,6 +11,7 @@ mod diff;
 mod documents;
 mod echo;
 mod emulate;
+mod failure;
 mod interrupt;
 mod load;
 mod origin;
@@ -29,6 +30,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 
+use failure::CommandError;
 use rights::Rights;
 
 /// Signalling transport without head-of-line blocking: measure, simulate and predict.
@@ -84,7 +86,7 @@ impl Command {
         }
     }
 
-    fn run(&self, rights: Rights) -> Result<(), Failure> {
+    fn run(&self, rights: Rights) -> Result<(), Box<dyn CommandError>> {
         match self {
             Self::Compare(arguments) => Ok(compare::run(arguments, rights)?),
             Self::Diff(arguments) => Ok(diff::run(arguments)?),
@@ -98,48 +100,6 @@ impl Command {
             Self::Simco(arguments) => Ok(simco::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
             Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
-        }
-    }
-}
-
-/// The reason why a command did not end well.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error(transparent)]
-    Compare(#[from] compare::CompareFailure),
-    #[error(transparent)]
-    Diff(#[from] diff::DiffError),
-    #[error(transparent)]
-    Echo(#[from] echo::EchoError),
-    #[error(transparent)]
-    Emulate(#[from] emulate::EmulateError),
-    #[error(transparent)]
-    Predict(#[from] predict::PredictError),
-    #[error(transparent)]
-    Perf(#[from] perf::PerfError),
-    #[error(transparent)]
-    Simulate(#[from] simulate::SimulateError),
-    #[error(transparent)]
-    Simco(#[from] simco::SimcoError),
-    #[error(transparent)]
-    Reproduce(#[from] reproduce::ReproduceError),
-    #[error(transparent)]
-    Document(#[from] documents::DocumentError),
-}
-
-impl Failure {
-    fn exit_status(&self) -> u8 {
-        match self {
-            Self::Compare(error) => error.exit_status(),
-            Self::Diff(error) => error.exit_status(),
-            Self::Echo(error) => error.exit_status(),
-            Self::Emulate(error) => error.exit_status(),
-            Self::Predict(error) => error.exit_status(),
-            Self::Perf(error) => error.exit_status(),
-            Self::Simulate(error) => error.exit_status(),
-            Self::Reproduce(error) => error.exit_status(),
-            Self::Simco(error) => error.exit_status(),
-            Self::Document(_) => 1,
         }
     }
 }

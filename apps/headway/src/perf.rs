@@ -17,6 +17,7 @@ use std::net::SocketAddr;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::arguments::UsageError;
+use crate::failure::CommandError;
 use crate::interrupt::INTERRUPTED;
 use crate::output::OutputError;
 
@@ -106,9 +107,9 @@ pub(crate) enum PerfError {
     Output(#[from] OutputError),
 }
 
-impl PerfError {
+impl CommandError for PerfError {
     /// Returns 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
-    pub(crate) fn exit_status(&self) -> u8 {
+    fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             Self::Interrupted => INTERRUPTED,

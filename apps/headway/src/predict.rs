@@ -14,6 +14,7 @@ pub(crate) use response_time::{STUDY_RTO, s4_equation};
 use clap::{Args, Subcommand, ValueEnum};
 use models::ModelError;
 
+use crate::failure::CommandError;
 use crate::output::OutputError;
 
 /// What theory says: the formulas of the studies, and our own model
@@ -75,9 +76,9 @@ pub(crate) enum PredictError {
     Output(#[from] OutputError),
 }
 
-impl PredictError {
+impl CommandError for PredictError {
     /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
-    pub(crate) fn exit_status(&self) -> u8 {
+    fn exit_status(&self) -> u8 {
         match self {
             Self::Output(_) => 1,
             Self::Mismatch { .. }

@@ -11,6 +11,7 @@ use lab::study::{
 };
 use serde::Serialize;
 
+use crate::failure::CommandError;
 use crate::interrupt;
 use crate::output::{Output, OutputArguments, OutputError, check_folder};
 use crate::progress::Bar;
@@ -98,9 +99,11 @@ impl ReproduceError {
             | StudyError::Transport(_)) => Self::Study(error),
         }
     }
+}
 
+impl CommandError for ReproduceError {
     /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
-    pub(crate) fn exit_status(&self) -> u8 {
+    fn exit_status(&self) -> u8 {
         match self {
             Self::Unknown(_) | Self::Trace { .. } => 2,
             Self::Study(_) | Self::Out { .. } | Self::Store(_) | Self::Output(_) => 1,

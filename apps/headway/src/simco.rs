@@ -24,6 +24,7 @@ use self::request::{
     ReserveArguments, StatusArguments,
 };
 use crate::arguments::UsageError;
+use crate::failure::CommandError;
 use crate::interrupt::{Ending, INTERRUPTED, Signals};
 use crate::output::{Output, OutputArguments, OutputError};
 
@@ -95,9 +96,9 @@ pub(crate) enum SimcoError {
     Output(#[from] OutputError),
 }
 
-impl SimcoError {
+impl CommandError for SimcoError {
     /// Returns 1 if it was not done, 2 if what was asked for makes no sense, 130 after Ctrl-C.
-    pub(crate) fn exit_status(&self) -> u8 {
+    fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::KeyFile { .. } | Self::TlsFile { .. } => 2,
             Self::Interrupted => INTERRUPTED,

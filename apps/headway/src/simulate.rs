@@ -10,6 +10,7 @@ use lab::simulation::SimulationError;
 use lab::{Conditions, StopSignal, report};
 use serde::Serialize;
 
+use crate::failure::CommandError;
 use crate::interrupt;
 use crate::origin::origin;
 use crate::output::{Output, OutputArguments, OutputError, check_folder};
@@ -70,9 +71,9 @@ pub(crate) enum SimulateError {
     Output(#[from] OutputError),
 }
 
-impl SimulateError {
+impl CommandError for SimulateError {
     /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
-    pub(crate) fn exit_status(&self) -> u8 {
+    fn exit_status(&self) -> u8 {
         match self {
             Self::Unreadable { .. } | Self::Plan { .. } => 2,
             Self::Refused(_) | Self::Run { .. } | Self::Out { .. } | Self::Flows | Self::Output(_) => 1,

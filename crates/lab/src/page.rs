@@ -221,6 +221,24 @@ impl Statement {
         }
     }
 
+    /// Returns the statement with the published value and ours.
+    #[must_use]
+    pub fn beside(self, published: f64, ours: f64, unit: &str) -> Self {
+        Self { published: Some(published), ..self.with_ours(ours, unit) }
+    }
+
+    /// Returns the statement with our value, where none is published.
+    #[must_use]
+    pub fn with_ours(self, ours: f64, unit: &str) -> Self {
+        Self { ours: Some(ours), unit: unit.to_owned(), ..self }
+    }
+
+    /// Returns the statement as one that differs, if it does so for the reason that it gives.
+    #[must_use]
+    pub fn differs_if(self, does: bool) -> Self {
+        Self { verdict: if does { Verdict::Differs } else { self.verdict }, ..self }
+    }
+
     /// Returns the statement with the interval of our value.
     #[must_use]
     pub fn with_ci95(mut self, ci95: Option<[f64; 2]>) -> Self {

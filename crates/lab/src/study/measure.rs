@@ -178,9 +178,8 @@ fn agreement(rows: &[MeasuredRow]) -> Option<Statement> {
         BAR * 100.0
     );
     let is_near = distances.iter().all(|[off, _]| off.abs() <= BAR);
-    let mut statement =
-        Statement::holds("real packets take as long as simulated ones, SCTP", is_near, because);
-    (statement.ours, statement.unit) = (Some(off), "%".to_owned());
+    let text = "real packets take as long as simulated ones, SCTP";
+    let statement = Statement::holds(text, is_near, because).with_ours(off, "%");
     let ci95 = Some([off - half, off + half]).filter(|_| half.is_finite());
     Some(statement.decided_by(ci95, [-100.0 * BAR, 100.0 * BAR]))
 }

@@ -126,8 +126,7 @@ pub(super) fn agrees(text: String, worst: Worst, bar: f64) -> Statement {
     let Worst { off, half } = worst;
     let because =
         format!("the largest distance from the model is {:+.2} %; the bar is {} %", off * 100.0, bar * 100.0);
-    let mut statement = Statement::holds(text, off.abs() <= bar, because);
-    (statement.ours, statement.unit) = (Some(off * 100.0), "%".to_owned());
+    let statement = Statement::holds(text, off.abs() <= bar, because).with_ours(off * 100.0, "%");
     let ci95 = [off - half, off + half].map(|share| share * 100.0);
     statement.decided_by(Some(ci95).filter(|_| half.is_finite()), [-100.0 * bar, 100.0 * bar])
 }

@@ -65,16 +65,10 @@ fn fig4_statements(page: &mut Page, ran: &[Ran], others: &[Ran]) -> Result<(), S
     let once = find(others, 0.01, |cell| cell.level(1) == "rfc9260" && cell.level(2) == "sctp:1");
     let because = "the study's stacks sent a chunk again as often as three reports asked for it; with the once-only rule of RFC 9260 \
                    a chunk lost twice holds up the stream for a second";
-    let mut statement = Statement::holds(
-        "one stream answers in 23.5 ms at 1 % loss with today's rule of fast retransmission",
-        once < 25.0,
-        because,
-    );
-    if statement.verdict == Verdict::NotReproduced {
-        statement.verdict = Verdict::Differs;
-    }
-    (statement.published, statement.ours, statement.unit) = (Some(23.5), Some(once), "ms".to_owned());
-    page.statements.push(statement);
+    let text = "one stream answers in 23.5 ms at 1 % loss with today's rule of fast retransmission";
+    let does = once < 25.0;
+    let statement = Statement::holds(text, does, because).differs_if(!does);
+    page.statements.push(statement.beside(23.5, once, "ms"));
     Ok(())
 }
 
@@ -122,12 +116,9 @@ fn overload(ran: &[Ran]) -> Statement {
          segments, as Linux does, it is {joined:.0} ms at 10 %, and stays"
     );
     let text = "100 messages a second cannot be carried above 7 % loss";
-    let mut statement = Statement::holds(text, (6.0..=8.0).contains(&apart), because);
-    if statement.verdict == Verdict::NotReproduced && apart.is_finite() {
-        statement.verdict = Verdict::Differs;
-    }
-    (statement.published, statement.ours, statement.unit) = (Some(7.0), Some(apart), "%".to_owned());
-    statement
+    let does = (6.0..=8.0).contains(&apart);
+    let statement = Statement::holds(text, does, because).differs_if(!does && apart.is_finite());
+    statement.beside(7.0, apart, "%")
 }
 
 /// Makes figure 6 of S1: the complementary distribution at 1 % loss.
@@ -191,12 +182,8 @@ fn step_at_30(ran: &[Ran]) -> Statement {
          each multiple; Poisson arrivals smear it"
     );
     let text = "a step at 30 ms, from bundling two messages into one packet";
-    let mut statement = Statement::holds(text, constant > 0.2, because);
-    if constant > 0.2 {
-        statement.verdict = Verdict::Differs;
-    }
-    (statement.ours, statement.unit) = (Some(constant), "%".to_owned());
-    statement
+    let there_is_one = constant > 0.2;
+    Statement::holds(text, there_is_one, because).differs_if(there_is_one).with_ours(constant, "%")
 }
 
 /// Makes figure 7 of S1: SCTP over the rate.
@@ -252,10 +239,8 @@ pub(super) fn fig8(effort: &Effort) -> Result<Page, StudyError> {
          one has little to gain, and a window of a few segments, which the model does not know, costs it more",
         model_one?, model_sixteen?
     );
-    let mut statement = Statement::holds("at low rates they are not", sixteen > 0.95 * one, because);
-    if statement.verdict == Verdict::NotReproduced {
-        statement.verdict = Verdict::Differs;
-    }
+    let are_not = sixteen > 0.95 * one;
+    let statement = Statement::holds("at low rates they are not", are_not, because).differs_if(!are_not);
     page.statements.push(statement.given(ran.first().map_or(0, Ran::answers), ENOUGH));
     Ok(page)
 }

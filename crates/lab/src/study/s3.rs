@@ -2,7 +2,7 @@
 
 use super::effort::{Effort, Ran};
 use super::error::StudyError;
-use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
 
 /// Makes figure 2 of S3: throughput over the message size.
 pub(super) fn fig2(effort: &Effort) -> Result<Page, StudyError> {
@@ -88,12 +88,9 @@ fn nagle_statement(ran: &[Ran]) -> Statement {
          way, because what waits for company is not. How much the study's sender kept is not published",
         all = SIZES.len()
     );
-    let mut statement =
-        Statement::holds("Nagle on lowers the throughput, at every size", large == SIZES.len(), because);
-    if large < SIZES.len() && small > 0 {
-        statement.verdict = Verdict::Differs;
-    }
-    statement
+    let at_all = large == SIZES.len();
+    Statement::holds("Nagle on lowers the throughput, at every size", at_all, because)
+        .differs_if(!at_all && small > 0)
 }
 
 fn with_nagle(ran: &[Ran], size: u32, buffer: &str, nagle: &str) -> f64 {
@@ -163,10 +160,8 @@ fn beside_tcp(
         "by header arithmetic {:+.1} %: 48 octets of IP, SCTP and chunk headers a message, TCP 52 a full segment",
         arithmetic * 100.0
     );
-    let mut statement = Statement::holds(text, (low..=high).contains(&ours), because);
-    (statement.published, statement.ours, statement.unit) =
-        (Some(published * 100.0), Some(ours * 100.0), "%".to_owned());
-    page.statements.push(statement);
+    let statement = Statement::holds(text, (low..=high).contains(&ours), because);
+    page.statements.push(statement.beside(published * 100.0, ours * 100.0, "%"));
     let (bundled, default) = (less("sctp-bundled") * 100.0, less("sctp-ours") * 100.0);
     page.notes.push(format!(
         "Bundled, as SCTP does by default, it is {bundled:+.1} %; with our default profile {default:+.1} %."

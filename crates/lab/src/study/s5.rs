@@ -36,10 +36,9 @@ pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
         errors.push(compare(&mut page, &mut rows, &measured, of_study)?);
     }
     let mean = errors.iter().sum::<f64>() / 5.0;
-    let mut statement =
+    let statement =
         Statement::holds("mean of the five cells, at most 3 %", mean <= 0.03, "the study has 2.9 to 9.5 %");
-    (statement.published, statement.ours, statement.unit) = (Some(5.98), Some(mean * 100.0), "%".to_owned());
-    page.statements.push(statement);
+    page.statements.push(statement.beside(5.98, mean * 100.0, "%"));
     let head = [
         "RTT / interval in ms",
         "study, error in %",
@@ -67,10 +66,8 @@ fn compare(
     let error = relative_error(measured, &strict);
     let text = format!("RTT {rtt} ms, a message every {interval} ms: mean relative error of the prediction");
     let because = "our SCTP counts chunk headers: 3 × 1468 octets fill a window of 4380, so that overbooking finds no room; the bar is the study's own error";
-    let mut statement = Statement::holds(text, error <= published / 100.0, because);
-    (statement.published, statement.ours, statement.unit) =
-        (Some(published), Some(error * 100.0), "%".to_owned());
-    page.statements.push(statement);
+    let statement = Statement::holds(text, error <= published / 100.0, because);
+    page.statements.push(statement.beside(published, error * 100.0, "%"));
     rows.push(vec![
         name.to_owned(),
         format!("{published:.1}"),
@@ -152,11 +149,8 @@ fn points_of_the_text(page: &mut Page) -> Result<(), StudyError> {
          every millisecond: little where messages are as far apart as frames of a video, not where they are close"
     );
     let text = "little effect for RTT < 100 ms and messages below about 2 kB";
-    let mut statement = Statement::holds(text, ten <= 100.0, because);
-    if statement.verdict == Verdict::NotReproduced && thirty <= 100.0 {
-        statement.verdict = Verdict::Differs;
-    }
-    page.statements.push(statement);
+    let does = ten <= 100.0;
+    page.statements.push(Statement::holds(text, does, because).differs_if(!does && thirty <= 100.0));
     let video = penalty_ms(30_000, 33, 200, WindowRule::WithinWindow)?;
     let text = "30 kB at 30 frames a second, RTT 200 ms: a penalty near 1 s";
     page.statements.push(Statement::within(text, 1000.0, video, 0.15, "ms"));

@@ -80,10 +80,14 @@ pub(crate) trait Transport: fmt::Debug + Sync {
     fn carriage(&self) -> Carriage;
 
     /// Returns the number of streams of its association or connection; `None` where there are none.
-    fn streams(&self, lanes: Lanes) -> Option<u16>;
+    fn streams(&self, _lanes: Lanes) -> Option<u16> {
+        None
+    }
 
     /// Returns the number of connections or associations; `None` where there are none.
-    fn connections(&self, lanes: Lanes) -> Option<u16>;
+    fn connections(&self, _lanes: Lanes) -> Option<u16> {
+        Some(1)
+    }
 
     /// Returns how long a run waits for its last responses.
     fn drain(&self) -> Duration {

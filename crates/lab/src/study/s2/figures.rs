@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::net::Setting;
 use super::settings::nearest;
 use super::{CELLS, NETWORK, many, median, seed};
-use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
 use crate::plan::{Plan, spread};
 use crate::simulation::SimulationError;
 use crate::statistics::Trip;
@@ -80,12 +80,8 @@ fn behind_the_loss(
     );
     let text = "SCTP delays those after the loss by up to about 125 ms, because it halves its window";
     let does = (55.0..=140.0).contains(&longest);
-    let mut statement = Statement::holds(text, does, because);
-    if does {
-        statement.verdict = Verdict::Differs;
-    }
-    (statement.published, statement.ours, statement.unit) = (Some(125.0), Some(longest), "ms".to_owned());
-    page.statements.push(statement);
+    let statement = Statement::holds(text, does, because).differs_if(does);
+    page.statements.push(statement.beside(125.0, longest, "ms"));
     Ok(())
 }
 
@@ -96,14 +92,9 @@ fn fig5_statements(page: &mut Page, sctp: &[Vec<Trip>], udp: &[Vec<Trip>]) {
         median(runs.iter().map(|trips| trips.iter().map(delay_ms).fold(f64::INFINITY, f64::min)))
     };
     let mut bar = |text: &str, published: f64, ours: f64, [low, high]: [f64; 2], because: &str| {
-        let mut statement = Statement::holds(
-            text,
-            (low..=high).contains(&ours),
-            format!("{because}; the bar is {low} to {high} ms"),
-        );
-        (statement.published, statement.ours, statement.unit) =
-            (Some(published), Some(ours), "ms".to_owned());
-        page.statements.push(statement);
+        let because = format!("{because}; the bar is {low} to {high} ms");
+        let statement = Statement::holds(text, (low..=high).contains(&ours), because);
+        page.statements.push(statement.beside(published, ours, "ms"));
     };
     bar(
         "UDP: the dropped message arrives after 551 ms",

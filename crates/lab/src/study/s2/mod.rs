@@ -136,7 +136,7 @@ impl Published {
         let means = sorted(runs.iter().map(|run| run.unordered));
         let middle = mean(&means).unwrap_or(f64::NAN);
         if self.flows == 0 {
-            let mut statement = Statement::holds(
+            let statement = Statement::holds(
                 format!("{}: what order costs", self.name),
                 (ours - published).abs() <= 1.0,
                 format!(
@@ -144,8 +144,7 @@ impl Published {
                     ours / middle * 100.0
                 ),
             );
-            (statement.published, statement.ours, statement.unit) =
-                (Some(published), Some(ours), "ms".to_owned());
+            let statement = statement.beside(published, ours, "ms");
             page.statements.push(statement.decided_by(ci95, [published - 1.0, published + 1.0]));
             let range = [means.first(), means.last()].map(|end| end.copied().unwrap_or(f64::NAN));
             let rank = means.iter().filter(|mean| **mean < self.sctp_ms).count();
@@ -158,9 +157,8 @@ impl Published {
                     range[1],
                     means.len()
                 ),
-            );
-            (statement.published, statement.ours, statement.unit) =
-                (Some(self.sctp_ms), Some(middle), "ms".to_owned());
+            )
+            .beside(self.sctp_ms, middle, "ms");
             if runs.len() < ENOUGH_RUNS && statement.verdict != Verdict::Reproduced {
                 statement.verdict = Verdict::Undecided;
             }
@@ -168,16 +166,14 @@ impl Published {
         } else {
             let share = ours / middle * 100.0;
             let published = published / self.sctp_ms * 100.0;
-            let mut statement = Statement::holds(
+            let statement = Statement::holds(
                 format!("{}: order costs at most about 3 %", self.name),
                 share < 3.1,
                 format!(
                     "{ours:.1} ms of {middle:.0}; absolute delays hang on the competing flows, which are not published"
                 ),
             );
-            (statement.published, statement.ours, statement.unit) =
-                (Some(published), Some(share), "%".to_owned());
-            page.statements.push(statement);
+            page.statements.push(statement.beside(published, share, "%"));
         }
         self.significance(runs, ours, ci95, page);
     }

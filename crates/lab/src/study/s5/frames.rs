@@ -69,9 +69,8 @@ fn compare(
         cbr.0
     );
     let text = format!("{name}: a CBR flow with the mean frame size predicts the VBR delays well");
-    let mut statement = Statement::holds(text, (cbr.0 / vbr.0 - 1.0).abs() <= 0.15, because);
-    (statement.ours, statement.unit) = (Some((cbr.0 / vbr.0 - 1.0) * 100.0), "%".to_owned());
-    page.statements.push(statement);
+    let off = cbr.0 / vbr.0 - 1.0;
+    page.statements.push(Statement::holds(text, off.abs() <= 0.15, because).with_ours(off * 100.0, "%"));
     let because = format!("the largest delay is {:.0} ms with VBR, {:.0} ms predicted", vbr.1, cbr.1);
     page.statements.push(Statement::holds(
         format!("{name}: a little less in the peaks"),

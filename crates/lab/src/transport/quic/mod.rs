@@ -64,10 +64,6 @@ impl Transport for Quic {
         Some(lanes.count.get())
     }
 
-    fn connections(&self, _lanes: Lanes) -> Option<u16> {
-        Some(1)
-    }
-
     fn colours(&self) -> Range<usize> {
         8..11
     }

@@ -57,10 +57,6 @@ impl Transport for OfStudy {
         Some(1)
     }
 
-    fn connections(&self, _lanes: Lanes) -> Option<u16> {
-        Some(1)
-    }
-
     fn colours(&self) -> Range<usize> {
         3..7
     }

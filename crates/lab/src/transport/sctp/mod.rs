@@ -70,10 +70,6 @@ impl Transport for Sctp {
         Some(lanes.count.get())
     }
 
-    fn connections(&self, _lanes: Lanes) -> Option<u16> {
-        Some(1)
-    }
-
     fn takes_profile(&self) -> bool {
         true
     }

@@ -59,10 +59,6 @@ impl Transport for Tcp {
         Carriage::Octets
     }
 
-    fn streams(&self, _lanes: Lanes) -> Option<u16> {
-        None
-    }
-
     fn connections(&self, lanes: Lanes) -> Option<u16> {
         Some(lanes.count.get())
     }

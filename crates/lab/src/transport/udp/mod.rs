@@ -49,10 +49,6 @@ impl Transport for Udp {
         Carriage::Datagrams
     }
 
-    fn streams(&self, _lanes: Lanes) -> Option<u16> {
-        None
-    }
-
     fn connections(&self, _lanes: Lanes) -> Option<u16> {
         None
     }
