@@ -13,7 +13,7 @@ use crate::sources::{Rust, Source, Sources};
 const ALIKE: &[(&str, &[&str])] = &[
     ("apps/headway", &["Answer", "Arguments", "Command"]),
     ("crates/netsim", &["Application"]),
-    ("crates/sctp", &["Association", "Endpoint", "Incoming", "Stream"]),
+    ("crates/sctp", &["Association", "Connecting", "Endpoint", "Incoming", "Stream"]),
 ];
 /// The places where each name of a type is defined.
 type Places<'a> = BTreeMap<String, Vec<(&'a Path, usize)>>;

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use sctp::{Endpoint, EndpointConfig, Message, SctpPort, StreamId};
+use sctp::{Endpoint, Message, SctpPort, StreamId};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,12 +15,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let requests: u16 = arguments.next().unwrap_or_else(|| "10".into()).parse()?;
 
     let any = if server.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-    let endpoint = Endpoint::bind(EndpointConfig::new(SctpPort::try_from(50_000)?), any.parse()?).await?;
-    let destination = [sctp::udp(server)];
-    let connecting = endpoint.connect(&destination, SctpPort::try_from(7)?);
-    let association = tokio::time::timeout(Duration::from_secs(5), connecting)
-        .await
-        .map_err(|_| format!("no answer from {server} within 5 s"))??;
+    let endpoint = Endpoint::client(any.parse()?).await?;
+    let association =
+        endpoint.connect_timeout(server, SctpPort::try_from(7)?, Duration::from_secs(5)).await?;
 
     for request in 0..requests {
         let stream = StreamId::new(request % 8);

@@ -28,8 +28,8 @@
 //!     Ok::<_, &str>(())
 //! });
 //!
-//! let client = Endpoint::bind(EndpointConfig::new(SctpPort::try_from(50_000)?), "127.0.0.1:0".parse()?)?;
-//! let association = client.connect(&[sctp::udp(address)], port)?;
+//! let client = Endpoint::client("127.0.0.1:0".parse()?)?;
+//! let association = client.connect(address, port)?;
 //! association.send(Message::ordered(StreamId::new(7), "hello"))?;
 //! let answer = association.recv()?.ok_or("no answer")?;
 //! assert_eq!(answer.message.payload, "hello");
@@ -40,6 +40,7 @@
 //! ```
 
 mod association;
+mod dialling;
 mod incoming;
 mod seat;
 mod stream;
@@ -48,15 +49,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sctp_core::{AssociationConfig, Destination, EndpointConfig, SctpPort};
+use sctp_core::{AssociationConfig, EndpointConfig};
 use sctp_io::{PacketIo, UdpEncapsulation};
 
 pub use self::association::Association;
+pub use self::dialling::Connecting;
 pub use self::incoming::Incoming;
 use self::seat::ThreadDriver;
 pub use self::stream::Stream;
 use crate::endpoint::EndpointBuilder;
-use crate::error::{BindError, ConnectError, TimedOut};
+use crate::error::{BindError, TimedOut};
 
 /// An endpoint whose calls block; see [`sctp::Endpoint`](crate::Endpoint) for what they do.
 #[derive(Clone, Debug)]
@@ -77,28 +79,14 @@ impl Endpoint {
         crate::Endpoint::builder(config).bind_blocking(io)
     }
 
-    /// Opens an association; returns when it is established.
+    /// Binds an endpoint that only opens associations, as [`sctp::Endpoint::client`](crate::Endpoint::client) does.
     ///
     /// # Errors
     ///
-    /// As [`sctp::Endpoint::connect`](crate::Endpoint::connect).
-    pub fn connect(&self, destinations: &[Destination], port: SctpPort) -> Result<Association, ConnectError> {
-        self.driver.wait(self.inner.connect(destinations, port)).map(|inner| self.association(inner))
-    }
-
-    /// Opens an association as [`connect`](Self::connect) does, with parameters of its own.
-    ///
-    /// # Errors
-    ///
-    /// As [`connect`](Self::connect).
-    pub fn connect_with(
-        &self,
-        destinations: &[Destination],
-        port: SctpPort,
-        config: AssociationConfig,
-    ) -> Result<Association, ConnectError> {
-        let connecting = self.inner.connect_with(destinations, port, config);
-        self.driver.wait(connecting).map(|inner| self.association(inner))
+    /// If the address cannot be bound.
+    pub fn client(address: SocketAddr) -> Result<Self, BindError> {
+        let io = UdpEncapsulation::bind(address).map_err(BindError::of_socket(address))?;
+        crate::Endpoint::builder_of_client(AssociationConfig::default()).bind_blocking(io)
     }
 
     /// Returns the next association a peer opened; `None` once the endpoint is closed.
@@ -127,21 +115,6 @@ impl Endpoint {
     #[must_use]
     pub const fn handle(&self) -> &crate::Endpoint {
         &self.inner
-    }
-
-    /// Opens an association as [`connect`](Self::connect) does, if it is established within `limit`.
-    ///
-    /// # Errors
-    ///
-    /// As [`connect`](Self::connect); [`ConnectError::TimedOut`] if it took longer, and then the attempt is aborted.
-    pub fn connect_timeout(
-        &self,
-        destinations: &[Destination],
-        port: SctpPort,
-        limit: Duration,
-    ) -> Result<Association, ConnectError> {
-        let connecting = self.driver.wait_timeout(limit, self.inner.connect(destinations, port));
-        connecting.map_err(ConnectError::TimedOut)?.map(|inner| self.association(inner))
     }
 
     /// Returns the next association a peer opens within `limit`; `None` once the endpoint is closed.

@@ -2,18 +2,20 @@
 
 mod shards;
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU16;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sctp_core::{
-    AssociationConfig, AssociationId, AssociationStatistics, AuthKeyError, ConfigError, Destination,
-    EndpointConfig, EndpointStatistics, KeyOwner, SctpPort, SharedKeyId, UnknownAssociation,
+    AssociationConfig, AssociationId, AssociationStatistics, AuthKeyError, ConfigError, EndpointConfig,
+    EndpointStatistics, IncomingPolicy, KeyOwner, SctpPort, SharedKeyId, UnknownAssociation,
 };
 use sctp_io::{
-    AddressWatch, Clock, DatagramChannel, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpOptions, Timer,
-    UdpEncapsulation, os_entropy,
+    AddressWatch, Clock, DatagramChannel, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpError,
+    RawIpOptions, Timer, UdpEncapsulation, os_entropy,
 };
 use tracing::Instrument;
 use virtual_time::Instant;
@@ -22,9 +24,9 @@ pub use self::shards::Shard;
 use crate::association::Association;
 use crate::capture::Capture;
 use crate::driver::{self, Readiness};
-use crate::error::{BindError, ConnectError};
+use crate::error::BindError;
 use crate::shared::{Shared, until};
-use crate::slot::{Holder, Phase, Slot};
+use crate::slot::Holder;
 use crate::state::{Openness, State};
 
 /// An SCTP endpoint: opens associations and accepts those that peers open.
@@ -60,60 +62,29 @@ impl Endpoint {
         Self::builder(config).bind(address).await
     }
 
+    /// Binds an endpoint that only opens associations, to a UDP socket at `address`: with an SCTP port of its own choice,
+    /// refusing peers that call, and with the default parameters ([`connect_with`](Self::connect_with) has others).
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind).
+    pub async fn client(address: SocketAddr) -> Result<Self, BindError> {
+        Self::builder_of_client(AssociationConfig::default()).bind(address).await
+    }
+
     /// Returns a builder for an endpoint with options beyond the protocol's.
     #[must_use]
-    pub fn builder(config: EndpointConfig) -> EndpointBuilder {
-        EndpointBuilder { config, capture: None }
+    pub const fn builder(config: EndpointConfig) -> EndpointBuilder {
+        EndpointBuilder { config, capture: None, port_choice: PortChoice::Given }
     }
 
-    /// Opens an association with the endpoint at `port` behind any of `destinations`, with the parameters this endpoint
-    /// also uses for incoming ones.
-    ///
-    /// Returns when the association is established. Dropped before, the attempt is aborted.
-    ///
-    /// # Errors
-    ///
-    /// See [`ConnectError`]. A peer that does not answer is given up after Max.Init.Retransmits attempts (RFC 9260
-    /// §16): over four minutes with the default of eight. Wrap the call in `tokio::time::timeout`, or lower
-    /// `attempts.init` with [`connect_with`](Self::connect_with), to know earlier.
-    pub async fn connect(
-        &self,
-        destinations: &[Destination],
-        port: SctpPort,
-    ) -> Result<Association, ConnectError> {
-        self.connect_with(destinations, port, self.association_config()).await
-    }
-
-    /// Opens an association as [`connect`](Self::connect) does, with parameters of its own.
-    ///
-    /// # Errors
-    ///
-    /// As [`connect`](Self::connect).
-    pub async fn connect_with(
-        &self,
-        destinations: &[Destination],
-        port: SctpPort,
-        config: AssociationConfig,
-    ) -> Result<Association, ConnectError> {
-        let shared = &self.inner.shared;
-        for destination in destinations {
-            shared
-                .check(*destination)
-                .map_err(|source| ConnectError::Destination { destination: *destination, source })?;
-        }
-        let association = shared.change(|state, now| {
-            if state.openness != Openness::Open {
-                return Err(ConnectError::EndpointClosed);
-            }
-            let buffers = config.buffers;
-            let id = state.core.connect(now, destinations, port, config)?;
-            let slot = Slot::new(Phase::Connecting, Holder::Application, &buffers);
-            let association = Association::new(Arc::clone(shared), id, Arc::clone(&slot.signals));
-            state.insert(id, slot);
-            Ok(association)
-        })?;
-        association.established().await?;
-        Ok(association)
+    /// Returns a builder for an endpoint that only opens associations, with these parameters: it refuses peers that call, and
+    /// its SCTP port is one of the [dynamic](EndpointBuilder::dynamic_port) ones.
+    #[must_use]
+    pub fn builder_of_client(association: AssociationConfig) -> EndpointBuilder {
+        let incoming = IncomingPolicy::Refuse;
+        let port = SctpPort::from(FIRST_DYNAMIC_PORT);
+        Self::builder(EndpointConfig { association, incoming, ..EndpointConfig::new(port) }).dynamic_port()
     }
 
     /// Returns the parameters of associations that peers open, and of those that [`connect`](Self::connect) does.
@@ -251,6 +222,12 @@ impl Endpoint {
         self.inner.shared.now()
     }
 
+    /// Returns the SCTP port of the endpoint.
+    #[must_use]
+    pub fn port(&self) -> SctpPort {
+        self.inner.shared.lock().core.port()
+    }
+
     /// Returns the address the socket is bound to, with the UDP port, or with the SCTP port if there is no UDP.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
@@ -290,6 +267,14 @@ impl Drop for EndpointInner {
 pub struct EndpointBuilder {
     config: EndpointConfig,
     capture: Option<PathBuf>,
+    port_choice: PortChoice,
+}
+
+/// Who chooses the SCTP port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PortChoice {
+    Given,
+    Dynamic,
 }
 
 impl EndpointBuilder {
@@ -301,6 +286,39 @@ impl EndpointBuilder {
     pub fn capture(mut self, path: impl AsRef<Path>) -> Self {
         self.capture = Some(path.as_ref().to_owned());
         self
+    }
+
+    /// Chooses an SCTP port at random from those that belong to nobody, 49152 to 65535 (RFC 6335 §6), in place of the
+    /// configuration's: for endpoints that open associations and are not called. Directly over IP, where a host has each port
+    /// once, it is one that no other endpoint has; in UDP the socket's own UDP port tells it from all others.
+    #[must_use]
+    pub const fn dynamic_port(mut self) -> Self {
+        self.port_choice = PortChoice::Dynamic;
+        self
+    }
+
+    /// Binds a raw socket at the configured port, or at one that is free.
+    fn at_port<T>(&mut self, bind: impl Fn(SctpPort) -> Result<T, RawIpError>) -> Result<T, BindError> {
+        let mut attempts = PORT_ATTEMPTS;
+        loop {
+            self.choose_port().map_err(BindError::System)?;
+            match bind(self.config.port) {
+                Err(RawIpError::PortInUse { .. })
+                    if attempts > 1 && self.port_choice == PortChoice::Dynamic =>
+                {
+                    attempts -= 1;
+                }
+                bound => return Ok(bound?),
+            }
+        }
+    }
+
+    fn choose_port(&mut self) -> io::Result<()> {
+        if self.port_choice == PortChoice::Dynamic {
+            let [first, second, ..] = os_entropy()?;
+            self.config.port = (FIRST_DYNAMIC_PORT | u16::from_be_bytes([first, second])).into();
+        }
+        Ok(())
     }
 
     /// Binds the endpoint as [`Endpoint::bind`] does.
@@ -350,15 +368,22 @@ impl EndpointBuilder {
     ///
     /// As [`bind`](Self::bind); [`BindError::RawIp`] says what the socket lacks and what to do.
     pub async fn bind_ip(self, addresses: &[IpAddr]) -> Result<Endpoint, BindError> {
-        let builder = self.listing(addresses);
+        let mut builder = self.listing(addresses);
         builder.config.validate()?; // before a socket is bound in vain
-        let port = builder.config.port;
         let both = addresses.iter().any(IpAddr::is_ipv4) && addresses.iter().any(IpAddr::is_ipv6);
         if both {
-            let io = DualStackRawIp::bind_with(addresses, port, RawIpOptions::default())?;
-            return builder.bind_io(io).await;
+            let bind = |port| DualStackRawIp::bind_with(addresses, port, RawIpOptions::default());
+            let io = builder.at_port(bind)?;
+            return builder.keeping_port().bind_io(io).await;
         }
-        builder.bind_io(RawIp::bind(addresses, port)?).await
+        let io = builder.at_port(|port| RawIp::bind(addresses, port))?;
+        builder.keeping_port().bind_io(io).await
+    }
+
+    /// Returns the builder, whose port is not chosen anew: a socket has it.
+    const fn keeping_port(mut self) -> Self {
+        self.port_choice = PortChoice::Given;
+        self
     }
 
     /// Starts an endpoint whose packets are the datagrams of `socket`, a connected one: SCTP over DTLS or whatever else
@@ -409,7 +434,8 @@ impl EndpointBuilder {
     }
 
     /// Puts everything together but somebody to drive it.
-    pub(crate) fn assemble(self, io: impl PacketIo + 'static) -> Result<Assembled, BindError> {
+    pub(crate) fn assemble(mut self, io: impl PacketIo + 'static) -> Result<Assembled, BindError> {
+        self.choose_port().map_err(BindError::System)?;
         let listed = self.config.local_addresses.clone();
         let core = sctp_core::Endpoint::new(self.config, os_entropy().map_err(BindError::System)?)?;
         let capture = self
@@ -433,3 +459,11 @@ pub(crate) struct Assembled {
     pub(crate) timer: OwnedFd,
     pub(crate) addresses: Option<AddressWatch>,
 }
+
+/// The first of the ports that belong to nobody; all its bits are in the others' numbers, too (RFC 6335 §6).
+const FIRST_DYNAMIC_PORT: NonZeroU16 = NonZeroU16::MIN.saturating_add(0xBFFF);
+/// Ports that are tried before the last error is told.
+const PORT_ATTEMPTS: u32 = 16;
+
+#[cfg(test)]
+mod tests;

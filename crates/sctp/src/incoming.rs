@@ -38,8 +38,8 @@ use crate::state::{Openness, State};
 ///     }
 ///     Ok::<_, sctp::AcceptError>(())
 /// });
-/// # let client = Endpoint::bind(EndpointConfig::new(SctpPort::try_from(50_000)?), "127.0.0.1:0".parse()?).await?;
-/// # client.connect(&[sctp::udp(address)], port).await?;
+/// # let client = Endpoint::client("127.0.0.1:0".parse()?).await?;
+/// # client.connect(address, port).await?;
 /// # Ok(())
 /// # }
 /// ```

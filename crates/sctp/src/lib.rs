@@ -36,8 +36,8 @@
 //!     }
 //! });
 //!
-//! let client = Endpoint::bind(EndpointConfig::new(SctpPort::try_from(50_000)?), "127.0.0.1:0".parse()?).await?;
-//! let association = client.connect(&[sctp::udp(address)], port).await?;
+//! let client = Endpoint::client("127.0.0.1:0".parse()?).await?;
+//! let association = client.connect(address, port).await?;
 //! association.send(Message::ordered(StreamId::new(7), "hello")).await?;
 //! let answer = association.recv().await?.ok_or("no answer")?;
 //! assert_eq!(answer.message.payload, "hello");
@@ -69,6 +69,8 @@
 mod association;
 pub mod blocking;
 mod capture;
+mod destinations;
+mod dialling;
 mod driver;
 mod endpoint;
 mod error;
@@ -80,33 +82,39 @@ mod state;
 
 use std::net::{IpAddr, SocketAddr};
 
+#[doc(inline)]
+pub use bytes::Bytes;
 pub use sctp_core::{
     AbandonedCount, AbandonedMessages, AcceptError, Acceptance, AddressChange, AddressChangeError,
-    AddressOutcome, AfterTimeout, AsconfStatistics, AskLimits, AssociationConfig, AssociationCounters,
-    AssociationError, AssociationId, AssociationState, AssociationStatistics, AssociationStatus, Attempts,
-    AuthConfig, AuthKeyError, AuthKeys, AuthenticationStatistics, AutomaticAddresses, BlockingHistogram,
-    BlockingStatistics, Buffered, Buffers, Capabilities, Capability, ChunkSet, ChunkType, ConfigError,
-    CongestionAlgorithm, CongestionConfig, CongestionCounters, CrowdLimits, Delivery, Destination,
-    DiscardedChunks, Discovery, Dscp, Encapsulation, EndpointConfig, EndpointStatistics, Event,
-    EventCounters, EventGroup, EventLimit, EventLimits, EventMask, Exposure, Extensions, Fsn, GivenUp,
-    HandshakeCounters, HeartbeatConfig, Heartbeats, HmacAlgorithm, HmacPreference, ImmediateSack,
-    IncomingPolicy, InitRate, InitialWindow, KeyOwner, LossDetection, Message, MessageBundling, Mid, Nagle,
-    Newcomer, NewcomerId, Offer, Origin, Pacing, ParseDestinationError, PathCounters, PathId, PathMtuConfig,
-    PathSetting, PathState, PathStatistics, PathsConfig, PayloadProtocolId, Profile, ProtocolViolation,
-    Received, ReceiverStatistics, ReceiverViolation, ReconfigConfig, ReconfigError, ReconfigOutcome,
+    AddressOutcome, AfterTimeout, AnnouncedPrimary, AsconfStatistics, AskLimits, AssociationConfig,
+    AssociationCounters, AssociationError, AssociationId, AssociationState, AssociationStatistics,
+    AssociationStatus, Attempts, AuthConfig, AuthKeyError, AuthKeys, AuthenticationStatistics,
+    AutomaticAddresses, BlockingHistogram, BlockingStatistics, Buffered, Buffers, Capabilities, Capability,
+    ChunkSet, ChunkType, ConfigError, CongestionAlgorithm, CongestionConfig, CongestionCounters,
+    ConnectError as RequestError, CrowdLimits, Datagram, Delivery, Destination, DiscardedChunks, Discovery,
+    Dscp, Ecn, Encapsulation, EndpointConfig, EndpointStatistics, Event, EventCounters, EventGroup,
+    EventLimit, EventLimits, EventMask, Exposure, Extensions, Fragmentation, Fsn, GivenUp, HandshakeCounters,
+    HeartbeatConfig, Heartbeats, HmacAlgorithm, HmacPreference, ImmediateSack, IncomingPolicy, InitRate,
+    InitialWindow, KeyOwner, LossDetection, Message, MessageBundling, Mid, Nagle, Newcomer, NewcomerId,
+    Offer, Origin, Pacing, ParseDestinationError, PathCounters, PathId, PathMtuConfig, PathSetting,
+    PathState, PathStatistics, PathsConfig, PayloadProtocolId, Piece, Profile, ProtocolViolation, Received,
+    ReceiverStatistics, ReceiverViolation, ReconfigConfig, ReconfigError, ReconfigOutcome,
     ReconfigStatistics, RecoveryConfig, RefusalCause, Reliability, RemoteError, ResetDirection, RtoConfig,
     SackConfig, SctpPort, SendFailure, SenderStatistics, SetPrimaryError, Setting, SettingError, SharedKeyId,
     Ssn, StandingQueue, StreamBlocking, StreamDirection, StreamError, StreamId, StreamScheduler, StreamShare,
     StreamStatistics, Streams, TagShare, TransmissionConfig, Tsn, UnknownAssociation, UnknownProfile,
-    WindowValidation,
+    WindowValidation, trace,
 };
 pub use sctp_io::{
-    DatagramChannel, IoStatistics, KernelSctp, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions,
+    DatagramChannel, DualStackRawIp, IoStatistics, KernelSctp, NetworkError, NetworkErrorKind, Notice,
+    Outgoing, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions, ReceiveBatch, UdpEncapsulation,
 };
 
 pub use virtual_time::Instant;
 
 pub use self::association::{Association, Stream, StreamReader, StreamWriter};
+pub use self::destinations::Destinations;
+pub use self::dialling::Connecting;
 pub use self::endpoint::{Endpoint, EndpointBuilder, Shard};
 pub use self::error::{
     BindError, CommunicationLost, ConnectError, IncomingError, SendError, StreamReadError, TakeStreamError,

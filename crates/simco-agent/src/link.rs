@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use bytes::{Buf, Bytes, BytesMut};
-use sctp::{
-    Association, AssociationConfig, Endpoint, EndpointConfig, Event, Message, PayloadProtocolId, SctpPort,
-};
+use sctp::{Association, AssociationConfig, Endpoint, Event, Message, PayloadProtocolId, SctpPort};
 use simco::StreamNumber;
 use simco::middlebox::Framing;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -194,13 +192,11 @@ async fn associate(
     carrier: Carrier,
 ) -> Result<Link, ConnectError> {
     let port = SctpPort::try_from(first.port()).map_err(|_| ConnectError::PortZero)?;
-    let config =
-        EndpointConfig { association: association_config(streams), ..EndpointConfig::new(local_port()?) };
     let any: IpAddr = match first {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let mut builder = Endpoint::builder(config);
+    let mut builder = Endpoint::builder_of_client(association_config(streams));
     if let Some(path) = &middlebox.capture {
         builder = builder.capture(path);
     }
@@ -232,13 +228,6 @@ fn association_config(streams: u16) -> AssociationConfig {
     // A list of rules takes a whole SIMCO message.
     association.buffers.message_bytes = association.buffers.message_bytes.max(simco::MESSAGE_BYTES);
     association
-}
-
-/// Returns any port from the dynamic range.
-fn local_port() -> Result<SctpPort, ConnectError> {
-    let [a, b, ..] = sctp_io::os_entropy().map_err(ConnectError::Entropy)?;
-    let port = 0xC000 | u16::from_be_bytes([a, b]);
-    SctpPort::try_from(port).map_err(|_| ConnectError::PortZero)
 }
 
 const READ_BYTES: usize = 64 << 10;

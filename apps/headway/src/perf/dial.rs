@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lab::Carrier;
-use sctp::{AssociationConfig, BindError, Endpoint, EndpointConfig, IncomingPolicy, RawIpError, SctpPort};
+use sctp::{AssociationConfig, Endpoint};
 use tokio::net::TcpSocket;
 
 use super::connection::{Connection, Dialled};
@@ -88,27 +88,12 @@ impl Target {
     }
 
     async fn bind(&self) -> Result<Endpoint, PerfError> {
-        let mut attempts = PORT_ATTEMPTS;
-        loop {
-            match self.bind_at(random_port()?).await {
-                // Over IP the port may be another program's.
-                Err(BindError::RawIp(RawIpError::PortInUse { .. })) if attempts > 1 => attempts -= 1,
-                bound => return bound.map_err(|error| self.unreachable(&error)),
-            }
-        }
-    }
-
-    async fn bind_at(&self, port: SctpPort) -> Result<Endpoint, BindError> {
-        let config = EndpointConfig {
-            incoming: IncomingPolicy::Refuse,
-            association: self.association.clone(),
-            ..EndpointConfig::new(port)
-        };
-        let mut builder = Endpoint::builder(config);
+        let mut builder = Endpoint::builder_of_client(self.association.clone());
         if let Some(files) = &self.pcap {
             builder = builder.capture(files.next());
         }
-        self.carrier.bind_client(builder, &self.place.addresses).await
+        let bound = self.carrier.bind_client(builder, &self.place.addresses).await;
+        bound.map_err(|error| self.unreachable(&error))
     }
 
     fn unreachable(&self, because: &dyn std::fmt::Display) -> PerfError {
@@ -124,15 +109,5 @@ impl Target {
     }
 }
 
-/// Returns one of the ports that are nobody's (RFC 6335 §6).
-fn random_port() -> Result<SctpPort, PerfError> {
-    let entropy = sctp_io::os_entropy()?;
-    let number = DYNAMIC_PORTS | u16::from_be_bytes([entropy[0], entropy[1]]);
-    SctpPort::try_from(number).map_err(|error| PerfError::System(std::io::Error::other(error)))
-}
-
-/// 49152 and above.
-const DYNAMIC_PORTS: u16 = 0xC000;
-const PORT_ATTEMPTS: u32 = 16;
 /// A server that is there answers in far less.
 const CONNECT_TIME: Duration = Duration::from_secs(5);

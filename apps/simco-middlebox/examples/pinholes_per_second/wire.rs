@@ -129,7 +129,7 @@ fn associate() -> Result<Wire, Box<dyn Error>> {
     config.association.streams.inbound = STREAMS;
     let endpoint = Endpoint::bind(config, SocketAddr::from(([127, 0, 0, 1], 0)))?;
     let to = sctp::udp(SocketAddr::from(([127, 0, 0, 1], ENCAPSULATION_PORT)));
-    let association = endpoint.connect(&[to], SctpPort::try_from(simco::PORT)?)?;
+    let association = endpoint.connect(to, SctpPort::try_from(simco::PORT)?)?;
     Ok(Wire::Sctp { association, received: Vec::new() })
 }
 

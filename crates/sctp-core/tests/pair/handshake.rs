@@ -88,6 +88,24 @@ fn early_data_travels_with_the_cookie() {
     assert_eq!(pair.read_times(End::Right), [30]);
 }
 
+/// One way takes 10 ms. A user that waits for CommunicationUp sends when COOKIE ACK has come; one that does not, at once.
+#[test]
+fn a_request_that_is_sent_at_once_arrives_a_round_trip_earlier() {
+    for setup in [Setup::rfc9260, Setup::signalling] {
+        let mut early = setup().build();
+        early.connect();
+        early.send(End::Left, ordered(3, 7, 500));
+        early.run_ms(100);
+        let mut waiting = setup().build();
+        waiting.connect();
+        waiting.run_ms(40);
+        assert_eq!(waiting.count(End::Left, is_up), 1);
+        waiting.send(End::Left, ordered(3, 7, 500));
+        waiting.run_ms(100);
+        assert_eq!((early.read_times(End::Right), waiting.read_times(End::Right)), (vec![30], vec![50]));
+    }
+}
+
 /// RFC 9260 §5.1 (C): before COOKIE ACK nothing travels without COOKIE ECHO, or it would be out of the blue.
 #[test]
 fn early_data_beyond_one_packet_waits_and_survives_the_loss_of_the_cookie() {

@@ -26,7 +26,7 @@ use super::{Association, AssociationInner};
 /// # let config = sctp::EndpointConfig::new(port);
 /// # let server = sctp::Endpoint::bind(config.clone(), "127.0.0.1:0".parse()?).await?;
 /// # let client = sctp::Endpoint::bind(config, "127.0.0.1:0".parse()?).await?;
-/// let association = client.connect(&[sctp::udp(server.local_address())], port).await?;
+/// let association = client.connect(server.local_address(), port).await?;
 /// association.set(Setting::Dscp(Dscp::CS5))?;
 /// association.set_path(PathId::FIRST, PathSetting::Heartbeats(Heartbeats::Every(Duration::from_secs(5))))?;
 /// # Ok(())

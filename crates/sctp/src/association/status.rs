@@ -21,7 +21,7 @@ impl Association {
     /// # let port = SctpPort::try_from(3863)?;
     /// # let server = Endpoint::bind(EndpointConfig::new(port), "127.0.0.1:0".parse()?).await?;
     /// # let client = Endpoint::bind(EndpointConfig::new(port), "127.0.0.1:0".parse()?).await?;
-    /// let association = client.connect(&[sctp::udp(server.local_address())], port).await?;
+    /// let association = client.connect(server.local_address(), port).await?;
     /// let status = association.status()?;
     /// println!("{}: SCTP port {} at {:?}", association.id(), status.peer_port, status.peer_addresses);
     /// println!("{:?} round trip, {} octets buffered", status.path.srtt, status.buffered.bytes());

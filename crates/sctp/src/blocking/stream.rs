@@ -28,7 +28,7 @@ use crate::error::{SendError, StreamReadError, TimedOut, TimeoutError};
 /// # let port = SctpPort::try_from(3863)?;
 /// # let server = Endpoint::bind(EndpointConfig::new(port), "127.0.0.1:0".parse()?)?;
 /// # let client = Endpoint::bind(EndpointConfig::new(port), "127.0.0.1:0".parse()?)?;
-/// let association = client.connect(&[sctp::udp(server.local_address())], port)?;
+/// let association = client.connect(server.local_address(), port)?;
 /// let mut stream = association.stream(StreamId::new(3))?;
 /// writeln!(stream, "hello")?;
 ///

@@ -20,7 +20,7 @@ fn pair() -> (Association, Association, [Endpoint; 2]) {
     let (server, client) = (bind(SERVER), bind(CLIENT));
     let accepting = server.clone();
     let accepted = thread::spawn(move || accepting.accept().unwrap());
-    let here = client.connect(&[sctp::udp(server.local_address())], port(SERVER)).unwrap();
+    let here = client.connect(server.local_address(), port(SERVER)).unwrap();
     (here, accepted.join().unwrap(), [client, server])
 }
 
@@ -41,7 +41,7 @@ fn a_peer_is_answered_while_nobody_calls() {
     within_a_minute(|| {
         let (server, client) = (bind(SERVER), bind(CLIENT));
         // Nobody accepts yet.
-        let here = client.connect(&[sctp::udp(server.local_address())], port(SERVER)).unwrap();
+        let here = client.connect(server.local_address(), port(SERVER)).unwrap();
         let message = numbered(0, 1, 5_000, Delivery::Ordered);
         here.send(message.clone()).unwrap();
         // Returns only after the message is acknowledged, which nobody's call at the other end does.
@@ -160,7 +160,7 @@ fn a_peer_that_does_not_answer_in_time_is_not_connected_to() {
         // Bound, and never read from.
         let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let there = [sctp::udp(silent.local_addr().unwrap())];
-        let outcome = client.connect_timeout(&there, port(SERVER), SOON);
+        let outcome = client.connect_timeout(there, port(SERVER), SOON);
         assert!(matches!(outcome, Err(ConnectError::TimedOut(TimedOut(SOON)))));
         client.wait_idle();
         assert_eq!(client.handle().statistics().initiated, 1);
@@ -196,7 +196,7 @@ fn a_send_that_takes_too_long_gives_its_message_back() {
 fn calls_that_do_not_wait_take_in_what_has_come() {
     within_a_minute(|| {
         let (server, client) = (bind(SERVER), bind(CLIENT));
-        let here = client.connect(&[sctp::udp(server.local_address())], port(SERVER)).unwrap();
+        let here = client.connect(server.local_address(), port(SERVER)).unwrap();
         let there = std::iter::repeat_with(|| server.try_accept()).flatten().next().unwrap();
         for number in 0..100 {
             let message = numbered(0, number, 2_000, Delivery::Ordered);

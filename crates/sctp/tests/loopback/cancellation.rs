@@ -1,6 +1,8 @@
 //! Futures dropped half-way lose nothing and do nothing twice.
 
-use sctp::{AssociationConfig, Delivery};
+use std::time::Duration;
+
+use sctp::{AssociationConfig, ConnectError, Delivery};
 use tokio::task::yield_now;
 
 use crate::{CLIENT, Pair, SERVER, bind, drain, number_of, numbered, port, within_a_minute};
@@ -92,6 +94,10 @@ async fn a_dropped_connect_aborts_the_attempt() {
         }
         client.wait_idle().await;
         assert_eq!(client.io_statistics().packets_sent, 1, "the INIT and nothing else");
+        assert_eq!(client.associations(), []);
+        let again = client.connect_timeout(&destination, port(SERVER), Duration::from_millis(1)).await;
+        assert!(matches!(again, Err(ConnectError::TimedOut(_))), "the peer is free for another attempt");
+        assert_eq!(client.associations(), []);
     })
     .await;
 }

@@ -124,9 +124,9 @@ fn blocking_servers_decide_too() {
         let association = server.incoming().unwrap().accept().unwrap();
         association.recv().unwrap().unwrap().message
     });
-    let refused = client.connect(&destination, port(SERVER)).unwrap_err();
+    let refused = client.connect(destination, port(SERVER)).unwrap_err();
     assert!(is_refused_with(&refused, "first"), "{refused}");
-    let here = client.connect(&destination, port(SERVER)).unwrap();
+    let here = client.connect(destination, port(SERVER)).unwrap();
     let message = numbered(0, 1, 50, Delivery::Ordered);
     here.send(message.clone()).unwrap();
     assert_eq!(serving.join().unwrap(), message);
