@@ -367,7 +367,7 @@ impl Table {
     pub(super) fn is_numeric(&self, column: usize) -> bool {
         let is_number = |cell: &String| {
             cell.is_empty()
-                || cell.starts_with(|first: char| first.is_ascii_digit() || "–+-−∞±<".contains(first))
+                || cell.starts_with(|first: char| first.is_ascii_digit() || "–+-−∞±<≤".contains(first))
         };
         self.rows.iter().filter_map(|row| row.get(column)).all(is_number)
     }

@@ -214,6 +214,7 @@ fn all_three_files_are_written() {
 fn a_table_fits_the_terminal_and_names_what_it_lacks() {
     let raw = outcome(vec![run("sctp:6", &answered(500)), run("tcp:4", &answered(500))]);
     let [page, _over_time] = comparison(&compare(&raw));
+    assert!(page.tables[0].is_numeric(2), "bounds are numbers, too: {:?}", page.tables[0].rows);
     let whole = text(&page, Room::UNBOUNDED);
     let within = |width| text(&page, Room { columns: Some(width), all: "--wide" });
     let widest = |text: &str| {
