@@ -137,7 +137,7 @@ async function closeHere(connection) {
   check('a stream is used again', next.id === stream, `${stream}, then ${next.id}`);
 }
 
-// The server waits for the word: what a channel brings that is closed before its script has it, Chromium may lose.
+// The server waits for the word, so that the channel is open here before it is closed there.
 async function closeThere(channel) {
   const inbox = new Inbox(channel);
   await opened(channel);
