@@ -9,8 +9,9 @@ use virtual_time::Instant;
 use super::Sender;
 use super::buffer::DISPLACED_BYTES;
 use super::messages::MessageKey;
-use super::outstanding::{ChunkState, SentChunk, Tries};
+use super::outstanding::Tries;
 use super::queue::RemovedMessage;
+use super::sent_chunk::{ChunkState, SentChunk};
 use crate::error::{AssociationError, SendFailure};
 use crate::message::{Message, Reliability};
 use crate::stats::AbandonedMessages;
@@ -115,7 +116,7 @@ impl Sender {
         if !self.outstanding.has_lost() || !self.queue.may_leave_unfinished() {
             return;
         }
-        let lost = self.outstanding.iter().filter(|(_, chunk)| chunk.state == ChunkState::Lost);
+        let lost = self.outstanding.iter().filter(|(_, chunk)| chunk.state.is_lost());
         let due = lost.filter(|(_, chunk)| !self.may_be_resent(now, chunk));
         let mut keys: Vec<MessageKey> = due.map(|(_, chunk)| chunk.fragment.message).collect();
         keys.sort_by_key(|key| self.queue.messages().number(*key));

@@ -10,7 +10,8 @@ use virtual_time::Instant;
 
 use super::firsts::ChunkKind;
 use super::messages::Messages;
-use super::outstanding::{Blocks, ChunkState, Outstanding, SentChunk};
+use super::outstanding::{Blocks, Outstanding};
+use super::sent_chunk::{ChunkState, Sending, SentChunk};
 use super::steps::step;
 use crate::error::ProtocolViolation;
 use crate::transmit::PathIndex;
@@ -70,7 +71,7 @@ pub(crate) struct Delivered {
     /// The time at which the last of them was sent.
     pub(crate) sent_at: Instant,
     pub(crate) transmissions: u16,
-    pub(crate) is_probed: bool,
+    pub(crate) sending: Sending,
     pub(crate) is_moved: bool,
     pub(crate) was: ChunkState,
     /// Octets, chunk headers and padding included.
@@ -79,9 +80,9 @@ pub(crate) struct Delivered {
 
 impl Delivered {
     fn of(tsn: Tsn, chunk: &SentChunk, was: ChunkState) -> Self {
-        let &SentChunk { path, sent_at, transmissions, is_probed, is_moved, .. } = chunk;
+        let &SentChunk { path, sent_at, transmissions, sending, is_moved, .. } = chunk;
         let bytes = chunk.wire_bytes();
-        Self { first: tsn, last: tsn, path, sent_at, transmissions, is_probed, is_moved, was, bytes }
+        Self { first: tsn, last: tsn, path, sent_at, transmissions, sending, is_moved, was, bytes }
     }
 
     /// Returns whether this is one of them.
@@ -101,7 +102,7 @@ struct Deliveries<'a, F> {
 impl<F: FnMut(&Delivered)> Deliveries<'_, F> {
     #[inline(always)]
     fn add(&mut self, tsn: Tsn, chunk: &SentChunk, was: ChunkState) {
-        if chunk.is_original
+        if chunk.is_original()
             && was == ChunkState::InFlight
             && let Some(run) = &mut self.run
             && run.path == chunk.path
@@ -120,14 +121,14 @@ impl<F: FnMut(&Delivered)> Deliveries<'_, F> {
         self.end_run();
         self.run = Some(Delivered::of(tsn, chunk, was));
         // To what something has happened nothing is added.
-        if !chunk.is_original || was != ChunkState::InFlight {
+        if !chunk.is_original() || was != ChunkState::InFlight {
             self.end_run();
         }
     }
 
     fn end_run(&mut self) {
         if let Some(run) = self.run.take() {
-            self.result.spurious += usize::from(run.was == ChunkState::Lost);
+            self.result.spurious += usize::from(run.was.is_lost());
             let before = self.before.get(run.path.index()).copied().unwrap_or_default();
             self.result.note(&run, before);
             (self.hear)(&run);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use sctp_wire::Tsn;
 use virtual_time::Instant;
 
-use super::outstanding::{ChunkState, SentChunk};
+use super::sent_chunk::{ChunkState, SentChunk};
 use crate::seldom::Seldom;
 use crate::transmit::PathIndex;
 
@@ -49,7 +49,7 @@ impl ChunkKind {
             && match self {
                 Self::Unsettled => chunk.is_unsettled(),
                 Self::Probeable => is_in_flight && !chunk.is_last_try,
-                Self::Original => is_in_flight && chunk.is_original,
+                Self::Original => is_in_flight && chunk.is_original(),
                 Self::Reportable => is_in_flight && !chunk.fast_retransmitted,
             }
     }

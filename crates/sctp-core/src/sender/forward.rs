@@ -11,8 +11,8 @@ use sctp_wire::{ForwardTsn, Mid, PacketWriter, SkippedMid, SkippedSsn, StreamId,
 use virtual_time::Instant;
 
 use super::Sender;
-use super::outstanding::ChunkState;
 use super::queue::{Fragment, Framing, ssn};
+use super::sent_chunk::ChunkState;
 use crate::path::PathSet;
 use crate::seldom::Seldom;
 use crate::transmit::PathIndex;

@@ -18,6 +18,7 @@ pub(crate) mod rack;
 pub(crate) mod recovery;
 mod reordering;
 pub(crate) mod scheduler;
+mod sent_chunk;
 mod steps;
 mod streams;
 #[cfg(test)]
@@ -36,11 +37,12 @@ use self::acknowledge::{
 use self::buffer::SendBuffer;
 use self::firsts::ChunkKind;
 use self::forward::Forwarding;
-use self::outstanding::{ChunkState, Outstanding, SentChunk};
+use self::outstanding::Outstanding;
 use self::probe::TailLossProbe;
 use self::queue::{Framing, SendQueue, Unfinished};
 use self::rack::Rack;
 use self::recovery::{Recoveries, Refuted};
+use self::sent_chunk::{ChunkState, SentChunk};
 use self::steps::step;
 use self::streams::RestartPoints;
 use crate::capabilities::Negotiated;

@@ -15,6 +15,7 @@ use super::coverage::{Coverage, RANGES_MAX, Ranges};
 use super::firsts::{Again, ChunkKind, Firsts};
 use super::messages::{MessageKey, Renamed};
 use super::queue::{Fragment, Framing};
+use super::sent_chunk::{ChunkState, Sending, SentChunk};
 use super::steps::step;
 use crate::transmit::PathIndex;
 
@@ -54,62 +55,6 @@ struct OnPath {
 pub(crate) enum Tries {
     More,
     Last,
-}
-
-/// A chunk that was sent at least once.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SentChunk {
-    pub(crate) fragment: Fragment,
-    pub(crate) state: ChunkState,
-    /// The path it was last sent on.
-    pub(crate) path: PathIndex,
-    /// The time at which the chunk was last sent.
-    pub(crate) sent_at: Instant,
-    pub(crate) transmissions: u16,
-    /// Missing reports since it was last sent (RFC 9260 §7.2.4).
-    pub(crate) missing_reports: u8,
-    pub(crate) fast_retransmitted: bool,
-    /// Last sent as a tail-loss probe, while the one before may still be on its way: which of the two an
-    /// acknowledgment answers cannot be told.
-    pub(crate) is_probed: bool,
-    /// Whether the terms of its message forbid to send it again, even as a probe.
-    pub(crate) is_last_try: bool,
-    /// Sent once, and `sent_at` says when: chunks of higher TSN left no earlier, unless it was sent again.
-    pub(crate) is_original: bool,
-    /// Sent on more than one path: an acknowledgment of it says nothing about either (RFC 7829 §3.2, point 9).
-    pub(crate) is_moved: bool,
-    /// Whether it waits for retransmission because its path did not answer in time: another path is preferred
-    /// (RFC 9260 §6.4).
-    pub(crate) timed_out: bool,
-}
-
-/// The state of a chunk that was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChunkState {
-    /// Sent, fate unknown.
-    InFlight,
-    /// Acknowledged by a gap ack block; kept until the cumulative ack, for the peer may renege.
-    Acknowledged,
-    /// Declared lost: waits for retransmission.
-    Lost,
-    /// Given up: counts as acknowledged, and is passed over by a FORWARD TSN (RFC 3758 §3.5 (A2)).
-    Abandoned,
-}
-
-impl SentChunk {
-    /// Returns the number of octets of the chunk in a packet (RFC 9260 §3.3.1).
-    pub(crate) fn wire_bytes(&self) -> usize {
-        self.fragment.wire_bytes()
-    }
-
-    pub(crate) fn payload_bytes(&self) -> usize {
-        self.fragment.payload_bytes()
-    }
-
-    /// Returns whether its fate is still open.
-    pub(crate) fn is_unsettled(&self) -> bool {
-        matches!(self.state, ChunkState::InFlight | ChunkState::Lost)
-    }
 }
 
 impl Outstanding {
@@ -276,7 +221,7 @@ impl Outstanding {
         chunk.is_some_and(|chunk| {
             chunk.state == ChunkState::InFlight
                 && chunk.path == path
-                && !chunk.is_original
+                && !chunk.is_original()
                 && chunk.sent_at == again.sent_at
         })
     }
@@ -393,12 +338,10 @@ impl Outstanding {
             sent_at: now,
             transmissions: 1,
             missing_reports: 0,
+            sending: Sending::Original,
             fast_retransmitted: false,
-            is_probed: false,
             is_last_try: tries == Tries::Last,
-            is_original: true,
             is_moved: false,
-            timed_out: false,
         };
         load.add(&chunk);
         self.chunks.push_back(chunk);
@@ -440,19 +383,17 @@ impl Outstanding {
         let Some(chunk) = self.chunks.get_mut(index) else { return };
         let before = Load::of(chunk);
         let was = chunk.state;
-        chunk.is_probed = was == ChunkState::InFlight;
+        chunk.sending = if was == ChunkState::InFlight { Sending::Probe } else { Sending::Again };
         chunk.state = ChunkState::InFlight;
         chunk.is_moved |= before.path != path;
         chunk.path = path;
-        chunk.timed_out = false;
         chunk.sent_at = now;
-        chunk.is_original = false;
         chunk.transmissions = chunk.transmissions.saturating_add(1);
         chunk.is_last_try = tries == Tries::Last;
         chunk.missing_reports = 0;
         let after = Load::of(chunk);
         match was {
-            ChunkState::Lost => {
+            ChunkState::Lost | ChunkState::TimedOut => {
                 self.lost -= 1;
                 self.find_first_lost();
             }
@@ -474,32 +415,35 @@ impl Outstanding {
     #[inline]
     fn find_first_lost(&mut self) {
         if self.lost > 0 {
-            let found = self.chunks.range(self.lost_from..).position(|chunk| chunk.state == ChunkState::Lost);
+            let found = self.chunks.range(self.lost_from..).position(|chunk| chunk.state.is_lost());
             self.lost_from += found.unwrap_or_default();
         }
     }
 
-    /// Declares a chunk lost. True if it was in flight.
+    /// Declares a chunk lost by what was acknowledged. True if it was in flight.
     pub(crate) fn mark_lost(&mut self, index: usize) -> bool {
+        self.lose(index, ChunkState::Lost)
+    }
+
+    /// Declares a chunk lost whose path did not answer in time; returns whether it was in flight.
+    pub(crate) fn mark_timed_out(&mut self, index: usize) -> bool {
+        if let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state == ChunkState::Lost) {
+            chunk.state = ChunkState::TimedOut;
+        }
+        self.lose(index, ChunkState::TimedOut)
+    }
+
+    fn lose(&mut self, index: usize, state: ChunkState) -> bool {
         let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state == ChunkState::InFlight)
         else {
             return false;
         };
-        chunk.state = ChunkState::Lost;
+        chunk.state = state;
         let load = Load::of(chunk);
         self.leave_flight(&load);
         self.lost_from = self.first_lost().map_or(index, |first| first.min(index));
         self.lost += 1;
         true
-    }
-
-    /// Marks a chunk as lost whose path did not answer in time; returns whether it was in flight.
-    pub(crate) fn mark_timed_out(&mut self, index: usize) -> bool {
-        let was_in_flight = self.mark_lost(index);
-        if let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state == ChunkState::Lost) {
-            chunk.timed_out = true;
-        }
-        was_in_flight
     }
 
     /// Marks a chunk as covered by a gap ack block; returns it, and what it was, if that is news.
@@ -618,10 +562,8 @@ impl Outstanding {
         }
         for index in 0..self.chunks.len() {
             let chunk = &mut self.chunks[index];
-            if chunk.state == ChunkState::Lost && chunk.path == path {
-                chunk.state = ChunkState::InFlight;
-                chunk.sent_at = now;
-                chunk.is_original = false;
+            if chunk.state.is_lost() && chunk.path == path {
+                chunk.take_back(now);
                 let load = Load::of(chunk);
                 self.lost -= 1;
                 self.enter_flight(&load);
@@ -638,9 +580,7 @@ impl Outstanding {
         else {
             return;
         };
-        chunk.state = ChunkState::InFlight;
-        chunk.sent_at = now;
-        chunk.is_original = false;
+        chunk.take_back(now);
         let load = Load::of(chunk);
         self.on_mut(load.path).acknowledged -= 1;
         self.enter_flight(&load);
@@ -721,7 +661,7 @@ impl Outstanding {
     fn leave(&mut self, was: ChunkState, load: &Load) {
         match was {
             ChunkState::InFlight => self.leave_flight(load),
-            ChunkState::Lost => self.lost -= 1,
+            ChunkState::Lost | ChunkState::TimedOut => self.lost -= 1,
             ChunkState::Acknowledged | ChunkState::Abandoned => {}
         }
     }

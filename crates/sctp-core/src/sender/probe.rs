@@ -4,7 +4,7 @@ use sctp_wire::{PacketWriter, Sack, Tsn};
 use virtual_time::Instant;
 
 use super::acknowledge::{DUPLICATES_HEARD, Delivered};
-use super::outstanding::ChunkState;
+use super::sent_chunk::ChunkState;
 use super::{SackOutcome, Sender, WindowProbe};
 use crate::config::LossDetection;
 use crate::path::{Path, PathSet};

@@ -15,8 +15,9 @@ use virtual_time::Instant;
 
 use super::acknowledge::Delivered;
 use super::firsts::{ChunkKind, is_after};
-use super::outstanding::{Outstanding, SentChunk};
+use super::outstanding::Outstanding;
 use super::reordering::ReorderingWindow;
+use super::sent_chunk::{Sending, SentChunk};
 use crate::path::rto::RtoEstimator;
 use crate::transmit::PathIndex;
 
@@ -54,12 +55,12 @@ pub(crate) struct DetectedLosses {
 impl Rack {
     /// Chunks were acknowledged for the first time (RFC 8985 §6.2 steps 1 to 3).
     pub(crate) fn on_delivered(&mut self, now: Instant, delivery: &Delivered, min_rtt: Option<Duration>) {
-        let &Delivered { first, last, sent_at, transmissions, is_probed, is_moved, .. } = delivery;
+        let &Delivered { first, last, sent_at, transmissions, sending, is_moved, .. } = delivery;
         let path = self.path_mut(delivery.path);
         path.probes_unanswered = 0;
         // After a peer has paused, the answers to the originals look like answers to the probe: they say nothing
         // about what was sent in between.
-        if is_probed || is_moved {
+        if sending == Sending::Probe || is_moved {
             return;
         }
         let rtt = now.since(sent_at);

@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::acknowledge::Delivered;
-use super::outstanding::{ChunkState, SentChunk};
+use super::sent_chunk::{ChunkState, SentChunk};
 use super::steps::step;
 use crate::path::PathIds;
 use crate::trace::LossCause;
@@ -156,7 +156,9 @@ impl Recoveries {
         let BegunRecoveries { paths, resent } = &mut **self.begun.get_or_insert_default();
         let state = paths.get(chunk.path.index()).copied().unwrap_or_default();
         let cause = match chunk.state {
-            ChunkState::Lost => state.open.map_or(LossCause::Acknowledgment, |open| open.cause),
+            ChunkState::Lost | ChunkState::TimedOut => {
+                state.open.map_or(LossCause::Acknowledgment, |open| open.cause)
+            }
             ChunkState::InFlight | ChunkState::Acknowledged | ChunkState::Abandoned => LossCause::Probe,
         };
         if resent.len() >= REMEMBERED {
@@ -202,7 +204,7 @@ impl Recoveries {
 
 impl BegunRecoveries {
     fn on_delivered(&mut self, now: Instant, chunk: &Delivered, min_rtt: Option<Duration>) {
-        if chunk.was == ChunkState::Lost {
+        if chunk.was.is_lost() {
             // What was sent again before and is lost once more proves nothing: which transmission arrived is unknown.
             if let Some(open) = self.open(chunk.path).filter(|_| chunk.transmissions == 1) {
                 open.refuted = open.refuted.saturating_add(1);

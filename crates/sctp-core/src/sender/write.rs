@@ -6,8 +6,9 @@ use sctp_wire::{
 use virtual_time::Instant;
 
 use super::acknowledge::RttSample;
-use super::outstanding::{Load, SentChunk};
+use super::outstanding::Load;
 use super::queue::{ChunkRoom, Cut, Fragment, Framing, Taken};
+use super::sent_chunk::{ChunkState, SentChunk};
 use super::{Sender, SenderOptions, WindowProbe};
 use crate::config::{ImmediateSack, MessageBundling, Nagle, StreamScheduler, TransmissionConfig};
 use crate::message::Message;
@@ -328,7 +329,12 @@ pub(super) fn bundling(config: TransmissionConfig) -> MessageBundling {
 
 /// Returns where a lost chunk goes again.
 fn target(chunk: &SentChunk, paths: &PathSet) -> PathIndex {
-    let loss = if chunk.timed_out { Loss::TimedOut } else { Loss::Reported };
+    let loss = match chunk.state {
+        ChunkState::TimedOut => Loss::TimedOut,
+        ChunkState::Lost | ChunkState::InFlight | ChunkState::Acknowledged | ChunkState::Abandoned => {
+            Loss::Reported
+        }
+    };
     paths.for_lost(chunk.path, loss)
 }
 
