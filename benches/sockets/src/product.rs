@@ -106,7 +106,7 @@ fn block(task: &Task, endpoint: &blocking::Endpoint, peer: Destination) -> ! {
 
 fn beginning(task: &Task) -> (EndpointConfig, std::net::SocketAddr, SctpPort) {
     let port = SctpPort::new(SCTP_PORT).expect("not zero");
-    let config = EndpointConfig { association: task.config(), ..EndpointConfig::new(port) };
+    let config = EndpointConfig::with_association(port, task.config());
     let any = std::net::SocketAddr::new(task.address.ip(), 0);
     (config, if task.end.opens() { any } else { task.address }, port)
 }

@@ -218,7 +218,8 @@ impl DataChannels {
             | Event::PeerPrimary(_)
             | Event::SenderDry
             | Event::MessageReady
-            | Event::SendBufferAvailable => {}
+            | Event::SendBufferAvailable
+            | _ => {}
         }
         self.progress(now, endpoint);
     }

@@ -216,7 +216,7 @@ fn refresh_then_delete(delivery: Delivery) -> (Vec<NegativeCode>, u64) {
     association.streams.outbound = STREAMS;
     association.streams.inbound = STREAMS;
     let port = SctpPort::try_from(simco::PORT).unwrap();
-    let config = EndpointConfig { association: association.clone(), ..EndpointConfig::new(port) };
+    let config = EndpointConfig::with_association(port, association.clone());
     let [near, far] = [1, 2].map(|side| Endpoint::new(config.clone(), [side; 32]).unwrap());
     let mut world = World::new(7);
     let agent = world.add_host(SctpHost::new(near, Side::Agent(Box::new(Opener::new(delivery)))));

@@ -65,7 +65,8 @@ impl Application for User {
             | Event::CommunicationLost(_)
             | Event::CannotStart(_)
             | Event::RemoteError(_)
-            | Event::SendFailed { .. } => self.ended.push(event),
+            | Event::SendFailed { .. }
+            | _ => self.ended.push(event),
         }
     }
 

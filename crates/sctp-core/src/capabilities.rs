@@ -7,6 +7,7 @@ use crate::config::{AssociationConfig, Extensions, Offer, Streams};
 
 /// An extension both sides have to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Capability {
     /// FORWARD TSN, or I-FORWARD-TSN where interleaving is agreed (RFC 3758, RFC 8260 §2.3).
     PartialReliability,

@@ -11,6 +11,7 @@ use crate::transmit::PathId;
 
 /// A configuration that cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// A field is below its bound.
     #[error("{field} is {value}; it must be at least {bound}")]
@@ -67,6 +68,7 @@ pub enum ConfigError {
 
 /// The reason why an association could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// No destination was given.
     #[error("no destination address was given")]
@@ -160,6 +162,7 @@ pub enum SendError {
 
 /// The reason why a stream could not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamError {
     /// The stream was not negotiated.
     #[error("stream {stream} does not exist; {negotiated} streams were negotiated")]
@@ -176,6 +179,7 @@ pub enum StreamError {
 
 /// The reason why a parameter of a running association was not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SettingError {
     /// The value cannot work, or not with the others.
     #[error(transparent)]
@@ -190,6 +194,7 @@ pub enum SettingError {
 
 /// The reason why a path did not become the primary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SetPrimaryError {
     /// The association has no such path.
     #[error("the association has no {0}")]
@@ -204,6 +209,7 @@ pub enum SetPrimaryError {
 
 /// The reason why the peer is not asked to change addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressChangeError {
     /// Both ends have to offer [`Extensions::dynamic_addresses`](crate::Extensions::dynamic_addresses).
     #[error("dynamic addresses were not agreed on; switch on extensions.dynamic_addresses at both ends")]
@@ -227,6 +233,7 @@ pub enum AddressChangeError {
 
 /// The reason why a key could not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AuthKeyError {
     /// No key has this identifier.
     #[error("there is no key {0}; set it first")]
@@ -241,6 +248,7 @@ pub enum AuthKeyError {
 
 /// The reason why a re-configuration of streams (RFC 6525) was not asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReconfigError {
     /// The association is not established, so there is nothing to re-configure.
     #[error("the association is not established, or shutting down")]
@@ -299,6 +307,7 @@ pub struct UnknownAssociation;
 
 /// The reason why an association ended other than by agreement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AssociationError {
     /// INIT or COOKIE ECHO went unanswered.
     #[error("the peer did not answer {attempts} attempts to set up the association")]
@@ -360,6 +369,7 @@ pub enum AssociationError {
 
 /// The reason why a message that was accepted is not sent any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SendFailure {
     /// The association ended or began anew, or was never there.
     #[error(transparent)]
@@ -377,6 +387,7 @@ pub enum SendFailure {
 
 /// An error the peer reported: the first cause of an ABORT or ERROR chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RemoteError {
     /// The cause code (RFC 9260 §3.3.10); `None` if the chunk carried none.
     pub cause: Option<u16>,
@@ -392,6 +403,7 @@ impl core::fmt::Display for RemoteError {
 
 /// A way in which a peer can break the protocol so that the association cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProtocolViolation {
     /// RFC 9260 §3.3.4: a cumulative or gap ack beyond what was sent.
     #[error("SACK acknowledges TSN {0}, which was never sent")]
@@ -433,6 +445,7 @@ pub enum ProtocolViolation {
 
 /// A way in which a peer's DATA and I-DATA chunks contradict each other, or us.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReceiverViolation {
     /// The chunk before it ends a message, yet it has no B bit.
     #[error("TSN {0} follows the end of a message but does not begin one")]

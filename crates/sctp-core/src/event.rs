@@ -13,6 +13,7 @@ use sctp_wire::{ReconfigResult, SharedKeyId, StreamId};
 
 /// Something the user of an association should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
     /// The association is established (SCTP_COMM_UP).
     CommunicationUp {
@@ -244,6 +245,7 @@ pub enum AddressChange {
 
 /// The outcome of an [`AddressChange`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AddressOutcome {
     /// The peer has made the change.
     Done,

@@ -114,6 +114,7 @@ impl Message {
 
 /// A message from the peer, and how long head-of-line blocking held it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Received {
     /// The message that arrived. A payload may share a block with others that came with it, of a packet, or of
     /// up to 16 KiB from 1000 octets on: who keeps one of many for long copies it.
@@ -129,6 +130,7 @@ pub struct Received {
 
 /// The part of its message that a payload is (RFC 6458 §6.1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Piece {
     /// Tells messages in delivery apart: the pieces of one have the same number, and no other message of the association has.
     pub message: u64,

@@ -17,6 +17,7 @@ use crate::seldom::Seldom;
 
 /// Everything counted of one association.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct AssociationStatistics {
     /// Packets and chunks that belong to neither half alone.
     pub association: AssociationCounters,
@@ -58,6 +59,7 @@ impl AssociationTally {
 
 /// Counters of an association that belong to neither half alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AssociationCounters {
     /// Packets received with a valid tag.
     pub packets_received: u64,
@@ -79,6 +81,7 @@ pub struct AssociationCounters {
 
 /// Counts the received chunks that had no effect, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DiscardedChunks {
     /// The number of chunks whose content did not decode, and of SACKs that contradict themselves.
     pub malformed: u64,
@@ -103,6 +106,7 @@ pub struct DiscardedChunks {
 
 /// The statistics of re-configuring streams (RFC 6525).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReconfigStatistics {
     /// RE-CONFIG chunks with requests of ours.
     pub requests_sent: u64,
@@ -127,6 +131,7 @@ pub struct ReconfigStatistics {
 
 /// Packets an endpoint received and what it did with those no association wanted. Every discard has a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EndpointStatistics {
     /// The number of packets handed in.
     pub packets_received: u64,
@@ -162,6 +167,7 @@ pub struct EndpointStatistics {
 
 /// The counters of INITs and cookies of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HandshakeCounters {
     /// INITs answered with INIT ACK.
     pub init_acks_sent: u64,
@@ -195,6 +201,7 @@ pub struct HandshakeCounters {
 
 /// Changes of addresses, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AsconfStatistics {
     /// ASCONFs sent for the first time.
     pub sent: u64,
@@ -218,6 +225,7 @@ pub struct AsconfStatistics {
 
 /// Authentication of chunks, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AuthenticationStatistics {
     /// Packets sent with an AUTH chunk.
     pub packets_signed: u64,

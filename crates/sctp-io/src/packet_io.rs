@@ -118,6 +118,7 @@ impl<'a> Outgoing<'a> {
 
 /// A report of the network about packets sent earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NetworkError {
     /// The address of the reporter: the destination itself or a router on the way.
     pub reporter: Option<IpAddr>,
@@ -127,6 +128,7 @@ pub struct NetworkError {
 
 /// A kind of error that the network reports by ICMP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NetworkErrorKind {
     /// Host, port or protocol cannot be reached (ICMP type 3, ICMPv6 type 1).
     Unreachable,
@@ -141,6 +143,7 @@ pub enum NetworkErrorKind {
 
 /// Counters of a socket since it was bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IoStatistics {
     /// SCTP packets handed to the kernel.
     pub packets_sent: u64,

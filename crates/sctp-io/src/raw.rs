@@ -242,6 +242,7 @@ impl AsFd for RawIp {
 
 /// Options of a [`RawIp`] socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RawIpOptions {
     /// The place where packets for other ports are dropped. Default: in the kernel. Change it to see them
     /// counted.
@@ -252,6 +253,7 @@ pub struct RawIpOptions {
 
 /// The reason why no raw socket could be had.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RawIpError {
     /// The list of addresses to bind is empty.
     #[error("no address to bind to; 0.0.0.0 or :: stands for all of a family")]

@@ -9,6 +9,7 @@ use crate::codepoints::{CauseCode, ChunkType, ParameterType};
 /// Offsets count octets from the start of the packet; for parameters and causes that were not taken from a
 /// packet, from the start of what was given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// Shorter than the common header.
     #[error("packet of {length} octets: the common header alone takes 12")]

@@ -144,5 +144,7 @@ fn offset(error: &DecodeError) -> usize {
         | DecodeError::Header { offset, .. }
         | DecodeError::Length { offset, .. }
         | DecodeError::Body { offset, .. } => *offset,
+        // Outside, wherever that is.
+        _ => usize::MAX,
     }
 }

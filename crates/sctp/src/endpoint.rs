@@ -82,9 +82,9 @@ impl Endpoint {
     /// its SCTP port is one of the [dynamic](EndpointBuilder::dynamic_port) ones.
     #[must_use]
     pub fn builder_of_client(association: AssociationConfig) -> EndpointBuilder {
-        let incoming = IncomingPolicy::Refuse;
-        let port = SctpPort::from(FIRST_DYNAMIC_PORT);
-        Self::builder(EndpointConfig { association, incoming, ..EndpointConfig::new(port) }).dynamic_port()
+        let mut config = EndpointConfig::with_association(SctpPort::from(FIRST_DYNAMIC_PORT), association);
+        config.incoming = IncomingPolicy::Refuse;
+        Self::builder(config).dynamic_port()
     }
 
     /// Returns the parameters of associations that peers open, and of those that [`connect`](Self::connect) does.

@@ -10,6 +10,7 @@ use sctp_io::RawIpError;
 
 /// The reason why an endpoint could not be bound.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BindError {
     /// The configuration cannot work.
     #[error(transparent)]
@@ -66,6 +67,7 @@ impl BindError {
 
 /// The reason why an association could not be opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The endpoint's socket cannot send there: wrong address family or encapsulation.
     #[error("{destination} cannot be reached from this endpoint: {source}")]
@@ -131,6 +133,7 @@ impl<E> TimeoutError<E> {
 
 /// The reason why a message was not queued.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SendError {
     /// The send buffer is full, and the message comes back; only from calls that do not wait, or not for ever
     /// ([`try_send`](crate::Association::try_send), [`send_timeout`](crate::blocking::Association::send_timeout)).
@@ -165,6 +168,7 @@ pub enum SendError {
 
 /// The reason why a stream could not be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TakeStreamError {
     /// Somebody has a handle that reads it.
     #[error("stream {0} is taken: drop its reader first")]
@@ -173,6 +177,7 @@ pub enum TakeStreamError {
 
 /// The reason why the reader of a stream gets nothing more, other than by agreement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamReadError {
     /// The association ended, and not by agreement.
     #[error(transparent)]
@@ -212,6 +217,7 @@ impl From<SendError> for io::Error {
 
 /// The reason why an association ended other than by agreement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CommunicationLost {
     /// The protocol ended it: the peer is unreachable, aborted, or was aborted.
     #[error(transparent)]

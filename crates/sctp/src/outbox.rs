@@ -128,7 +128,7 @@ impl Run {
 }
 
 fn outgoing<'a>(transmit: &Transmit, contents: &'a [u8]) -> Outgoing<'a> {
-    let Transmit { path: _, source, destination, len: _, fragmentation, dscp, segment_bytes } = *transmit;
+    let Transmit { source, destination, fragmentation, dscp, segment_bytes, path: _, len: _ } = *transmit;
     Outgoing { destination, source, ecn: Ecn::NotEct, dscp, fragmentation, contents, segment_bytes }
 }
 

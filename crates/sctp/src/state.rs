@@ -328,7 +328,8 @@ impl State {
             | Event::PartialDeliveryAborted { .. }
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
-            | Event::SenderDry => self.queue_event(id, event),
+            | Event::SenderDry
+            | _ => self.queue_event(id, event),
         }
         CoreChanged::No
     }

@@ -95,7 +95,8 @@ async fn bind(
     association: AssociationConfig,
     incoming: IncomingPolicy,
 ) -> Result<Endpoint, Failure> {
-    let mut config = EndpointConfig { association, incoming, ..EndpointConfig::new(port) };
+    let mut config = EndpointConfig::with_association(port, association);
+    config.incoming = incoming;
     let mut addresses = options.addresses(peer.map(|peer| peer.ip()));
     if !options.spare.is_empty() {
         config.local_addresses.clone_from(&addresses);

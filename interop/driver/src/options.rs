@@ -268,15 +268,14 @@ pub(crate) enum Extension {
 
 fn offered(list: &[Extension]) -> Extensions {
     let is = |extension| if list.contains(&extension) { Offer::On } else { Offer::Off };
-    Extensions {
-        adaptation_layer: None,
-        partial_reliability: is(Extension::Pr),
-        interleaving: is(Extension::Interleaving),
-        reconfiguration: is(Extension::Reconfig),
-        dynamic_addresses: is(Extension::Asconf),
-        authentication: is(Extension::Auth),
-        zero_checksum: is(Extension::ZeroChecksum),
-    }
+    let mut offered = Extensions::NONE;
+    offered.partial_reliability = is(Extension::Pr);
+    offered.interleaving = is(Extension::Interleaving);
+    offered.reconfiguration = is(Extension::Reconfig);
+    offered.dynamic_addresses = is(Extension::Asconf);
+    offered.authentication = is(Extension::Auth);
+    offered.zero_checksum = is(Extension::ZeroChecksum);
+    offered
 }
 
 /// The use that a server has for messages.

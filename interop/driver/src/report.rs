@@ -89,7 +89,7 @@ impl Line {
         }
     }
 
-    /// Returns the line for an event; `None` for those that only say that something can be read or written.
+    /// Returns the line for an event; `None` for those that no case asks for.
     pub(crate) fn of(event: &Event) -> Option<Self> {
         match event {
             Event::CommunicationUp { outbound_streams, inbound_streams, origin: _ } => Some(Self::Up {
@@ -129,7 +129,8 @@ impl Line {
             | Event::PeerPrimary(_)
             | Event::SenderDry
             | Event::MessageReady
-            | Event::SendBufferAvailable => None,
+            | Event::SendBufferAvailable
+            | _ => None,
         }
     }
 }
@@ -149,7 +150,8 @@ fn cause(error: &AssociationError) -> u16 {
         | AssociationError::ProtocolViolation(_)
         | AssociationError::ReceiveBufferExhausted { .. }
         | AssociationError::StreamNotNegotiated
-        | AssociationError::PeerRestarted => 0,
+        | AssociationError::PeerRestarted
+        | _ => 0,
     }
 }
 

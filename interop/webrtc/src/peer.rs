@@ -107,7 +107,7 @@ impl Peer {
             dtls,
             dtls_due: None,
             fingerprint: offer.fingerprint.clone(),
-            sctp: Endpoint::new(EndpointConfig { association, ..EndpointConfig::new(port) }, entropy)?,
+            sctp: Endpoint::new(EndpointConfig::with_association(port, association), entropy)?,
             association: None,
             channels: None,
             role,

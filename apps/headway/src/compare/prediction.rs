@@ -86,8 +86,8 @@ fn profile(name: &str) -> Option<Profile> {
     match name.parse::<sctp_core::Profile>().ok()? {
         sctp_core::Profile::Signalling | sctp_core::Profile::WebRtc => Some(Profile::Signalling),
         sctp_core::Profile::Rfc9260 => Some(Profile::Rfc9260),
-        // Repeated fast retransmission is not modelled; the studies' own formulas are for it.
-        sctp_core::Profile::Studies => None,
+        // `studies` repeats fast retransmissions, which is not modelled; the studies' own formulas are for it.
+        sctp_core::Profile::Studies | _ => None,
     }
 }
 

@@ -50,7 +50,7 @@ impl Threads {
         let not_bound = |error: BindError| refused(error.to_string(), bind_remedy(&error));
         let port = SctpPort::try_from(first.port());
         let port = port.map_err(|error| refused(error.to_string(), ANOTHER_ADDRESS))?;
-        let config = EndpointConfig { association: association(), ..EndpointConfig::new(port) };
+        let config = EndpointConfig::with_association(port, association());
         let mut builder = Endpoint::builder(config);
         if let Some(path) = pcap {
             builder = builder.capture(path);

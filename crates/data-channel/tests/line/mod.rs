@@ -51,7 +51,7 @@ impl Line {
         let ends = [DtlsRole::Client, DtlsRole::Server].map(|side| {
             let mut association = AssociationConfig::profile(Profile::WebRtc);
             change(side, &mut association);
-            let config = EndpointConfig { association: association.clone(), ..EndpointConfig::new(port) };
+            let config = EndpointConfig::with_association(port, association.clone());
             let entropy = [u8::try_from(index(side)).unwrap(); 32];
             let mut endpoint = Endpoint::new(config, entropy).unwrap();
             let id = endpoint.connect(now, &[Destination::channel(0)], port, association).unwrap();

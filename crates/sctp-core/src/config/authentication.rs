@@ -12,6 +12,7 @@ use crate::error::{AuthKeyError, ConfigError};
 
 /// Authentication of chunks (RFC 4895). Counts where [`Extensions::authentication`] is on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AuthConfig {
     /// HMACs the peer may use, the preferred one first. Default SHA-256 before SHA-1. Change it for peers that take the
     /// first one without knowing it, or, where processors have instructions for it, for the shorter SHA-1.

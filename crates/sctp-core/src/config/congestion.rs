@@ -4,6 +4,7 @@ use core::time::Duration;
 
 /// Congestion control (RFC 9260 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CongestionConfig {
     /// The algorithm by which the congestion window grows and shrinks. Default [`CongestionAlgorithm::Cubic`]
     /// by `signalling` and `webrtc`; [`CongestionAlgorithm::Rfc9260`] by the others (docs/decisions/0014).
@@ -35,6 +36,7 @@ pub enum AfterTimeout {
 
 /// An algorithm by which the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CongestionAlgorithm {
     /// Slow start, one packet more per round trip, half of it after a loss (RFC 9260 §7.2). Slow start adds at most a packet
     /// for each SACK: towards a peer that answers many packets with one SACK it is slow indeed.
@@ -53,6 +55,7 @@ pub enum CongestionAlgorithm {
 
 /// The rule for a congestion window that is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WindowValidation {
     /// Halved once per RTO in which nothing is sent (RFC 9260 §7.2.1): the first burst after a pause is slow.
     Rfc9260,
@@ -76,6 +79,7 @@ pub enum Pacing {
 /// How long a queue an association may keep on its paths, in their buffers or at the peer's socket: what has left waits in
 /// it whatever its priority, behind what left before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StandingQueue {
     /// The congestion window decides: where nothing is lost it grows until the peer's receive buffer is what bounds it.
     Unbounded,
@@ -88,6 +92,7 @@ pub enum StandingQueue {
 
 /// The congestion window before anything was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InitialWindow {
     /// RFC 9260 §7.2.1: three full packets over Ethernet, at least two and at most four of any size.
     Rfc9260,

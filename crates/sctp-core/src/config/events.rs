@@ -5,6 +5,7 @@
 ///
 /// That an association is up, began anew, is ending or over has a place of its own and is never dropped: no limit counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventLimits {
     /// The limit on events the peer can cause as often as it likes: errors it reports, changes of paths, addresses, keys and
     /// streams. Default 64 and 32 KiB, which is what a few minutes of trouble make. Raise it where every change of a path

@@ -5,6 +5,7 @@ use crate::transmit::Encapsulation;
 /// Extensions offered in INIT and INIT ACK. One is used when both sides offer it; see
 /// [`Association::capabilities`](crate::Association::capabilities) for what was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Extensions {
     /// Messages may be given up: FORWARD TSN (RFC 3758), by I-FORWARD-TSN where interleaving is agreed. On by
     /// `signalling`: it costs 8 octets in the handshake, and a request that is too old is not worth its retransmission. Off by

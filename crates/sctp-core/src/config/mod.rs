@@ -43,6 +43,7 @@ use crate::transmit::{Dscp, MAX_PATHS, is_unicast};
 /// The configuration of an [`Endpoint`](crate::Endpoint): its port, and what it does with associations opened
 /// by others.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct EndpointConfig {
     /// The SCTP port of this endpoint.
     pub port: SctpPort,
@@ -113,6 +114,7 @@ impl TagShare {
 /// one host cannot have all of [`EndpointConfig::association_limit`]. Associations opened here and those over
 /// channels of the caller's ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CrowdLimits {
     /// Percent of the limit that one network may have, rounded up; it is refused more with "Out of Resource". Default 50.
     /// 100 is no bound: for servers all of whose clients are behind one NAT, and for load tests from one host.
@@ -143,6 +145,12 @@ impl CrowdLimits {
 }
 
 impl EndpointConfig {
+    /// Creates an endpoint on this SCTP port whose associations begin with this configuration; all else has its default.
+    #[must_use]
+    pub fn with_association(port: SctpPort, association: AssociationConfig) -> Self {
+        Self { association, ..Self::new(port) }
+    }
+
     /// Creates an endpoint on this SCTP port with all defaults.
     #[must_use]
     pub fn new(port: SctpPort) -> Self {
@@ -186,6 +194,7 @@ impl InitRate {
 ///
 /// [`AssociationConfig::default`] is the profile [`Profile::Signalling`]; [`AssociationConfig::profile`] gives others.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AssociationConfig {
     /// Streams asked for and allowed.
     pub streams: Streams,
@@ -232,6 +241,7 @@ pub struct Streams {
 
 /// Limits on memory. They are always enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Buffers {
     /// Octets of memory that messages queued and in flight take at most; [`send`](crate::Endpoint::send) refuses beyond it.
     /// Each message takes its payload and some 160 octets that hold it, so that a mebibyte has room for 900 messages of 1000
@@ -282,6 +292,7 @@ pub struct SackConfig {
 
 /// How losses are found (the mechanism that decides what a lost message costs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RecoveryConfig {
     /// The evidence that declares a chunk lost before the retransmission timer does.
     pub loss_detection: LossDetection,
@@ -291,6 +302,7 @@ pub struct RecoveryConfig {
 
 /// The evidence that declares a chunk lost before T3-rtx does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LossDetection {
     /// Three missing reports, once per chunk (RFC 9260 §7.2.4).
     MissingReports,
@@ -316,6 +328,7 @@ pub enum ImmediateSack {
 
 /// Path supervision (RFC 9260 §8.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HeartbeatConfig {
     /// HB.interval: an idle path is probed every RTO + this. Default 30 s. `None`: no HEARTBEATs on confirmed paths.
     pub interval: Option<Duration>,
@@ -337,6 +350,7 @@ pub struct HeartbeatConfig {
 
 /// The order and the form in which queued messages leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TransmissionConfig {
     /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
     pub nagle: Nagle,
@@ -358,6 +372,7 @@ pub struct TransmissionConfig {
 
 /// How often something is tried before it is given up (RFC 9260 §16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attempts {
     /// Max.Init.Retransmits: INIT and COOKIE ECHO. Default 8.
     pub init: u32,
@@ -388,6 +403,7 @@ pub enum Nagle {
 
 /// Whether several messages travel in one packet (RFC 9260 §6.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MessageBundling {
     /// Messages that are due together share packets, each whole if it fits one. For messages that must never
     /// wait for two packets.

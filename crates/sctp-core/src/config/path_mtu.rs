@@ -6,6 +6,7 @@ use crate::error::ConfigError;
 
 /// How large packets may be, and the search for the largest a path carries (DPLPMTUD, RFC 8899 §6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PathMtuConfig {
     /// Path MTU in octets, IP header included, while it is not searched for; over a channel of the caller's
     /// ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) the longest datagram it carries. Default 1400, which

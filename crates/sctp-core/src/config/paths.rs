@@ -6,6 +6,7 @@ use crate::error::ConfigError;
 /// The rules for a path that fails, for the primary path (RFC 7829), and for addresses that come and go. That a
 /// path fails for good after [`Attempts::path`](super::Attempts::path) errors is not changed by this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PathsConfig {
     /// PotentiallyFailed.Max.Retrans (RFC 7829 §3.2): after more consecutive errors than this a path is avoided while
     /// another is active, and probed every RTO. Default 0 by `signalling`, as RFC 7829 recommends; `None` by `rfc9260`,

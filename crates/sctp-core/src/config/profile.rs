@@ -15,6 +15,7 @@ use crate::transmit::Dscp;
 
 /// A named set of parameters to start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Profile {
     /// The letter of RFC 9260: three missing reports, RTO.Min 1 s. A retransmission that is lost again waits for
     /// the timer, one second at least.

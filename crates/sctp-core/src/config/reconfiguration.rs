@@ -4,6 +4,7 @@
 /// [`Extensions::reconfiguration`](super::Extensions::reconfiguration) is agreed. What it may not is denied,
 /// and the association goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReconfigConfig {
     /// Whether the peer may reset its streams, and ask us to reset ours. Default [`Acceptance::Accept`]; deny where the
     /// application cannot bear that message numbers start again.

@@ -7,6 +7,7 @@ use core::num::NonZeroU16;
 /// Without interleaving a message that was begun is finished first (RFC 9260 §6.9), so a scheduler chooses
 /// between messages; with it the choice is made anew for every chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StreamScheduler {
     /// SCTP_SS_FCFS (§3.1): messages in the order in which they were handed in.
     #[default]

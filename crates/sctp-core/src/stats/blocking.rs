@@ -10,6 +10,7 @@ use sctp_wire::StreamId;
 /// Head-of-line blocking of one association. Only messages that waited are in it; how many there were in
 /// all says [`ReceiverStatistics::messages`](crate::ReceiverStatistics::messages).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct BlockingStatistics {
     streams: BTreeMap<StreamId, StreamBlocking>,
     histogram: BlockingHistogram,
@@ -48,6 +49,7 @@ impl BlockingStatistics {
 
 /// Head-of-line blocking of one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct StreamBlocking {
     /// The number of messages that waited.
     pub messages: u64,

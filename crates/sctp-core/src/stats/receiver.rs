@@ -4,6 +4,7 @@ use super::blocking::BlockingStatistics;
 
 /// The statistics of the receiving half of an association.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct ReceiverStatistics {
     /// DATA and I-DATA chunks kept.
     pub data_chunks: u64,
@@ -37,6 +38,7 @@ pub struct ReceiverStatistics {
 
 /// The statistics of what the peer gave up (RFC 3758 §3.6, RFC 8260 §2.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct GivenUp {
     /// FORWARD TSN and I-FORWARD-TSN that moved the cumulative TSN.
     pub forward_tsns: u64,

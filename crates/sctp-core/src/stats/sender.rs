@@ -2,6 +2,7 @@
 
 /// Counters of the sending half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SenderStatistics {
     /// Messages accepted from the user.
     pub messages: u64,
@@ -35,6 +36,7 @@ pub struct SenderStatistics {
 
 /// The statistics of one outgoing stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamStatistics {
     /// Messages accepted from the user.
     pub messages_queued: u64,
@@ -50,6 +52,7 @@ pub struct StreamStatistics {
 
 /// Messages given up by policy (RFC 7496 §4.3, §4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AbandonedMessages {
     /// The messages given up by [`Reliability::Lifetime`](crate::Reliability::Lifetime).
     pub lifetime: AbandonedCount,

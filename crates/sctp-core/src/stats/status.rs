@@ -39,6 +39,7 @@ pub struct AssociationStatus {
 
 /// Octets of payload that were handed in and are not acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Buffered {
     /// Octets that have not left yet.
     pub unsent_bytes: usize,

@@ -576,6 +576,7 @@ impl Pair {
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,
+            other => panic!("does {other:?} end an association?"),
         };
         self.side(end).events.iter().filter_map(ending).collect()
     }

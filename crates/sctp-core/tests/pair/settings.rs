@@ -1,12 +1,17 @@
 //! Parameters of a running association are changed, each seen by what it does to packets. Round trip 20 ms.
 
 use sctp_core::{
-    AssociationConfig, AssociationError, Attempts, ConfigError, Discovery, Dscp, Event, EventGroup,
-    EventMask, HeartbeatConfig, Heartbeats, PathId, PathMtuConfig, PathSetting, PathState, Profile,
-    RtoConfig, SackConfig, Setting, SettingError,
+    AssociationConfig, AssociationError, ConfigError, Discovery, Dscp, Event, EventGroup, EventMask,
+    Heartbeats, PathId, PathSetting, PathState, Profile, RtoConfig, SackConfig, Setting, SettingError,
 };
 
 use crate::net::{End, Pair, Setup, ms, ordered};
+
+/// Returns a configuration with something changed in it.
+fn changed<T>(mut config: T, change: impl FnOnce(&mut T)) -> T {
+    change(&mut config);
+    config
+}
 
 fn set(pair: &mut Pair, end: End, setting: Setting) {
     try_set(pair, end, setting).unwrap();
@@ -73,12 +78,14 @@ fn acknowledgments_wait_as_long_and_for_as_many_packets_as_set_last() {
 #[test]
 fn heartbeats_follow_what_was_set_last() {
     let mut pair = Setup::rfc9260().connected();
-    let heartbeat = rfc9260().heartbeat;
-    set(&mut pair, End::Left, Setting::Heartbeat(HeartbeatConfig { interval: None, ..heartbeat }));
+    let mut heartbeat = rfc9260().heartbeat;
+    heartbeat.interval = None;
+    set(&mut pair, End::Left, Setting::Heartbeat(heartbeat));
     pair.run_ms(200_000);
     assert_eq!(pair.times_of(End::Left, "HEARTBEAT", 0), []);
     let begun = pair.now_ms();
-    set(&mut pair, End::Left, Setting::Heartbeat(HeartbeatConfig { interval: Some(ms(2000)), ..heartbeat }));
+    heartbeat.interval = Some(ms(2000));
+    set(&mut pair, End::Left, Setting::Heartbeat(heartbeat));
     pair.run_ms(60_000);
     let times = pair.times_of(End::Left, "HEARTBEAT", begun);
     let pauses: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -108,7 +115,11 @@ fn paths_and_peer_are_given_up_after_as_many_errors_as_set_last() {
     let mut pair = Setup::rfc9260().two_homes().connected();
     pair.run_ms(5_000);
     set_path(&mut pair, End::Left, 1, PathSetting::Attempts(Some(1)));
-    set(&mut pair, End::Left, Setting::Attempts(Attempts { path: 3, association: 6, ..rfc9260().attempts }));
+    set(
+        &mut pair,
+        End::Left,
+        Setting::Attempts(changed(rfc9260().attempts, |it| (it.path, it.association) = (3, 6))),
+    );
     pair.cut();
     let begun = pair.now_ms();
     pair.send(End::Left, ordered(0, 1, 10));
@@ -131,11 +142,11 @@ fn packets_are_as_large_as_set_last_and_the_path_mtu_is_searched_for_from_then_o
     };
     assert_eq!(longest(&mut pair, 0), 1400);
     let mtu = rfc9260().path_mtu;
-    set(&mut pair, End::Left, Setting::PathMtu(PathMtuConfig { bytes: 600, ..mtu }));
+    set(&mut pair, End::Left, Setting::PathMtu(changed(mtu, |it| it.bytes = 600)));
     assert_eq!(longest(&mut pair, 1), 600);
-    set_path(&mut pair, End::Left, 0, PathSetting::PathMtu(PathMtuConfig { bytes: 1000, ..mtu }));
+    set_path(&mut pair, End::Left, 0, PathSetting::PathMtu(changed(mtu, |it| it.bytes = 1000)));
     assert_eq!(longest(&mut pair, 2), 1000);
-    set(&mut pair, End::Left, Setting::PathMtu(PathMtuConfig { discovery: Discovery::On, ..mtu }));
+    set(&mut pair, End::Left, Setting::PathMtu(changed(mtu, |it| it.discovery = Discovery::On)));
     pair.run_ms(20_000);
     assert_eq!(longest(&mut pair, 3), 1500);
     assert_eq!(pair.side(End::Right).received.len(), 4);
@@ -147,7 +158,7 @@ fn packets_that_become_smaller_in_mid_transfer_lose_nothing() {
     let mut pair = Setup::signalling().connected();
     (0..100).for_each(|number| pair.send(End::Left, ordered(0, number, 4000)));
     pair.run_ms(30);
-    set(&mut pair, End::Left, Setting::PathMtu(PathMtuConfig { bytes: 576, ..rfc9260().path_mtu }));
+    set(&mut pair, End::Left, Setting::PathMtu(changed(rfc9260().path_mtu, |it| it.bytes = 576)));
     pair.run_ms(20_000);
     let received = pair.payloads(End::Right);
     assert!(received.len() == 100 && received.iter().all(|payload| payload.len() == 4000));
@@ -194,10 +205,10 @@ fn what_cannot_work_is_refused_with_its_bound_and_changes_nothing() {
         Setting::Rto(RtoConfig { initial: ms(1), min: ms(2), max: ms(3) }),
         Setting::Sack(SackConfig { delay: ms(501), every_packets: 2 }),
         Setting::Sack(SackConfig { delay: ms(10), every_packets: 0 }),
-        Setting::PathMtu(PathMtuConfig { bytes: 500, ..before.path_mtu }),
+        Setting::PathMtu(changed(before.path_mtu, |it| it.bytes = 500)),
         Setting::MaxBurst(0),
         Setting::Autoclose(Some(ms(0))),
-        Setting::Heartbeat(HeartbeatConfig { interval: Some(core::time::Duration::MAX), ..before.heartbeat }),
+        Setting::Heartbeat(changed(before.heartbeat, |it| it.interval = Some(core::time::Duration::MAX))),
     ];
     for setting in bad {
         let refused = try_set(&mut pair, End::Left, setting);
@@ -234,8 +245,7 @@ fn associations_accepted_from_now_on_have_what_was_set_and_the_others_keep_their
     let mut accepted = config(&pair, End::Right);
     accepted.streams.inbound = 3;
     accepted.rto.min = ms(700);
-    let wrong =
-        AssociationConfig { sack: SackConfig { delay: ms(501), every_packets: 2 }, ..accepted.clone() };
+    let wrong = changed(accepted.clone(), |it| it.sack.delay = ms(501));
     pair.with(End::Right, |side, _| {
         assert!(matches!(side.endpoint.set_accepted(wrong), Err(ConfigError::Duration { .. })));
         side.endpoint.set_accepted(accepted.clone()).unwrap();

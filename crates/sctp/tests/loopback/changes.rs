@@ -72,8 +72,8 @@ async fn association_moves_to_an_address_added_by_asconf() {
     config.extensions.authentication = Offer::On;
     config.extensions.dynamic_addresses = Offer::On;
     let server = bind("127.0.0.1:0", SERVER, config.clone()).await;
-    let local_addresses = vec![old];
-    let client = EndpointConfig { association: config, local_addresses, ..EndpointConfig::new(port(CLIENT)) };
+    let mut client = EndpointConfig::with_association(port(CLIENT), config);
+    client.local_addresses = vec![old];
     let client = Endpoint::builder(client).bind_addresses(&[old, new], 0).await.unwrap();
     within_a_minute(async {
         let destination = [sctp::udp(server.local_address())];
@@ -116,7 +116,8 @@ async fn parameters_change_while_data_flows_and_for_associations_to_come() {
         echoed(&pair.here, 0, "goes on").await;
         assert_eq!(pair.here.status().unwrap().path.rto, ms(800));
 
-        let config = AssociationConfig { rto, ..pair.client.association_config() };
+        let mut config = pair.client.association_config();
+        config.rto = rto;
         pair.client.set_association_config(config).unwrap();
         let other = bind("127.0.0.1:0", SERVER, AssociationConfig::default()).await;
         let next = pair.client.connect(&[sctp::udp(other.local_address())], port(SERVER)).await.unwrap();

@@ -96,7 +96,7 @@ async fn what_is_sent_early_is_there_before_the_client_knows_of_its_association(
         let ends = || UnixDatagram::pair().unwrap();
         let ((client_end, client), (server_end, server)) = (ends(), ends());
         let relay = Relay { client, server };
-        let of = |association| EndpointConfig { association, ..EndpointConfig::new(port(SERVER)) };
+        let of = |association| EndpointConfig::with_association(port(SERVER), association);
         let builder = Endpoint::builder(of(config.clone()));
         let server = builder.bind_channel(server_end.into_std().unwrap()).await.unwrap();
         let builder = Endpoint::builder_of_client(config);

@@ -154,7 +154,8 @@ async fn an_unreachable_port_is_counted_and_the_endpoint_goes_on() {
 #[tokio::test]
 async fn an_endpoint_that_accepts_nothing_refuses() {
     within_a_minute(async {
-        let refuse = EndpointConfig { incoming: IncomingPolicy::Refuse, ..EndpointConfig::new(port(SERVER)) };
+        let mut refuse = EndpointConfig::new(port(SERVER));
+        refuse.incoming = IncomingPolicy::Refuse;
         let server = Endpoint::bind(refuse, "127.0.0.1:0".parse().unwrap()).await.unwrap();
         let client = bind("127.0.0.1:0", CLIENT, AssociationConfig::default()).await;
         let error = client.connect(&[sctp::udp(server.local_address())], port(SERVER)).await.unwrap_err();

@@ -11,7 +11,9 @@ use sctp::{
 use crate::{CLIENT, SERVER, bind, numbered, port, within_a_minute};
 
 fn asking() -> EndpointConfig {
-    EndpointConfig { incoming: IncomingPolicy::ASK, ..EndpointConfig::new(port(SERVER)) }
+    let mut config = EndpointConfig::new(port(SERVER));
+    config.incoming = IncomingPolicy::ASK;
+    config
 }
 
 async fn server() -> Endpoint {

@@ -54,7 +54,7 @@ const SERVER: u16 = 3863;
 const CLIENT: u16 = 50_000;
 
 async fn bind(address: &str, number: u16, association: AssociationConfig) -> Endpoint {
-    let config = EndpointConfig { association, ..EndpointConfig::new(port(number)) };
+    let config = EndpointConfig::with_association(port(number), association);
     Endpoint::bind(config, address.parse().unwrap()).await.unwrap()
 }
 

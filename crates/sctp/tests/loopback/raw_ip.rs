@@ -92,7 +92,8 @@ async fn what_an_endpoint_sees_of_others_it_ignores_and_counts() {
         let address = "127.14.3.1";
         let Some(server) = bind_ip(address, 3_001).await else { return };
         let client = bind_ip(address, 3_002).await.unwrap();
-        let options = RawIpOptions { port_filter: PortFilter::Process, ..RawIpOptions::default() };
+        let mut options = RawIpOptions::default();
+        options.port_filter = PortFilter::Process;
         let listener = RawIp::bind_with(&[address.parse().unwrap()], port(3_003), options).unwrap();
         let listener = Endpoint::builder(EndpointConfig::new(port(3_003))).bind_io(listener).await.unwrap();
         serve(server);

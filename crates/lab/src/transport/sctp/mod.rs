@@ -93,7 +93,7 @@ impl Transport for Sctp {
         let config = config::config(ends.plan).map_err(FlowError::at("profile"))?;
         let port = SctpPort::try_from(SIMULATED_PORT).map_err(FlowError::at("transport"))?;
         let endpoint = |side: usize, label| {
-            let mut of_endpoint = EndpointConfig { association: config.clone(), ..EndpointConfig::new(port) };
+            let mut of_endpoint = EndpointConfig::with_association(port, config.clone());
             if ends.addresses[side].len() > 1 {
                 of_endpoint.local_addresses.clone_from(&ends.addresses[side]);
             }

@@ -38,7 +38,8 @@ impl From<Event> for News {
             | Event::PartialDeliveryAborted { .. }
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
-            | Event::SenderDry => Self::Nothing,
+            | Event::SenderDry
+            | _ => Self::Nothing,
         }
     }
 }

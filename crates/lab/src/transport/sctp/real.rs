@@ -95,7 +95,8 @@ async fn associate(errand: &Errand<'_>) -> Result<(Endpoint, Association), RealE
     let refused = |because: String| RealError::Configuration { because };
     let port = |port: u16| SctpPort::try_from(port).map_err(|error| refused(error.to_string()));
     let mut config = config(flow).map_err(refused)?;
-    let own = EndpointConfig { incoming: IncomingPolicy::Refuse, ..EndpointConfig::new(port(*own_port)?) };
+    let mut own = EndpointConfig::new(port(*own_port)?);
+    own.incoming = IncomingPolicy::Refuse;
     let mut builder = Endpoint::builder(own);
     if let Some(path) = capture {
         builder = builder.capture(path);
@@ -130,7 +131,7 @@ pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError
         Expected::Anybody { profile, .. } => (config_for_anybody(profile), None),
     };
     let port = SctpPort::try_from(at.addresses[0].port()).map_err(|error| refused(error.to_string()))?;
-    let mut builder = Endpoint::builder(EndpointConfig { association, ..EndpointConfig::new(port) });
+    let mut builder = Endpoint::builder(EndpointConfig::with_association(port, association));
     if let Some(path) = at.capture {
         builder = builder.capture(path);
     }

@@ -44,6 +44,7 @@ impl Endings {
             | AssociationError::AbortedByPeer(_)
             | AssociationError::ProtocolViolation(_)
             | AssociationError::StreamNotNegotiated => false,
+            other => panic!("who hears of {other:?}?"),
         };
     }
 
@@ -62,6 +63,7 @@ impl Endings {
             | AssociationError::PeerRestarted
             | AssociationError::NothingAcknowledged { .. }
             | AssociationError::ShutdownTimedOut => is_upset || !was_well,
+            other => panic!("when may {other:?} be?"),
         };
         self.is_upset = true;
         if is_allowed { Ok(()) } else { Err(format!("{end:?} lost its association: {error}")) }

@@ -126,6 +126,7 @@ impl Ledger {
                 matches!(message.reliability, Reliability::Retransmissions(_))
             }
             SendFailure::Displaced => matches!(message.reliability, Reliability::Priority(_)),
+            other => panic!("when may {other:?} be?"),
         };
         if is_allowed { Ok(()) } else { Err(format!("message {number}: {why}: {:?}", message.reliability)) }
     }

@@ -348,6 +348,7 @@ impl Run<'_> {
                 | Event::SenderDry
                 | Event::MessageReady
                 | Event::SendBufferAvailable => {}
+                other => panic!("what does {other:?} promise?"),
             }
         }
         Ok(())
