@@ -19,9 +19,9 @@ use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
 const RANKS: [(&str, u8); 17] = [
-    ("virtual-time", 0),
+    ("headway-virtual-time", 0),
     ("sctp-wire", 1),
-    ("cubic", 1),
+    ("headway-cubic", 1),
     ("netem", 1),
     ("models", 1),
     ("sctp-core", HIGHEST_CORE),
@@ -33,7 +33,7 @@ const RANKS: [(&str, u8); 17] = [
     ("emulator", 3),
     ("sctp-io", 3),
     ("nft-filter", 3),
-    ("sctp", 4),
+    ("headway-sctp", 4),
     ("lab", 5),
     ("simco-agent", 5),
 ];
@@ -46,7 +46,7 @@ const FOLDERS_ABOVE: [&str; 7] = ["apps", "benches", "docs", "examples", "fuzz",
 
 /// The applications' protocols: joined with SCTP by the apps, never by themselves.
 const TRANSPORT_NEUTRAL: [&str; 2] = ["simco", "workload"];
-const SCTP_CRATES: [&str; 4] = ["sctp-wire", "sctp-core", "sctp-io", "sctp"];
+const SCTP_CRATES: [&str; 4] = ["sctp-wire", "sctp-core", "sctp-io", "headway-sctp"];
 
 /// Nowhere in a core's tree, however deep.
 const NEVER_BELOW_CORES: [&str; 9] =
@@ -55,7 +55,7 @@ const NEVER_BELOW_CORES: [&str; 9] =
 const NEVER_BY_CORES: [&str; 2] = ["libc", "getrandom"];
 
 /// How many crates a package may bring along: normal dependencies, each once, procedural macros not counted.
-const BUDGETS: [(&str, usize); 4] = [("sctp-wire", 7), ("netem", 6), ("sctp-core", 27), ("sctp", 60)];
+const BUDGETS: [(&str, usize); 4] = [("sctp-wire", 7), ("netem", 6), ("sctp-core", 27), ("headway-sctp", 60)];
 
 /// The clippy.toml every core carries unchanged.
 const CORE_CLIPPY: &str = "crates/virtual-time/clippy.toml";

@@ -1,5 +1,6 @@
-//! The oldest Rust that will do is the one everything is built and tested with, so that a promise of an older one
-//! cannot be broken unseen: `rust-version` and the channel of rust-toolchain.toml agree.
+//! A promise of an older Rust must not be broken unseen: each `rust-version` is the channel of rust-toolchain.toml, which
+//! everything is built and tested with, or, for the libraries, the older release that `.ci/run` checks them with, which is
+//! `oldest-rust` in the metadata of the workspace.
 
 use std::path::Path;
 
@@ -9,7 +10,10 @@ use crate::sources::Sources;
 /// The file that names the toolchain of every build.
 const TOOLCHAIN: &str = "rust-toolchain.toml";
 
-/// Returns a finding for each manifest that promises another Rust than the toolchain's.
+/// The manifest of the workspace.
+const WORKSPACE: &str = "Cargo.toml";
+
+/// Returns a finding for each manifest that promises a Rust that nothing is built with.
 pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
     let toolchain = |table: &toml::Table| Some(table.get("toolchain")?.get("channel")?.as_str()?.to_owned());
     let Some(channel) = table(sources, Path::new(TOOLCHAIN)).as_ref().and_then(toolchain) else {
@@ -21,6 +25,7 @@ pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
             "name a release of Rust, such as \"1.95.0\"",
         )];
     };
+    let oldest = table(sources, Path::new(WORKSPACE)).as_ref().and_then(oldest);
     let manifests = sources
         .files
         .iter()
@@ -29,9 +34,10 @@ pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
         .filter_map(|source| {
             let promised = promised(&table(sources, &source.path)?)?;
             let agrees = channel == promised
-                || channel.strip_prefix(&promised).is_some_and(|rest| rest.starts_with('.'));
+                || channel.strip_prefix(&promised).is_some_and(|rest| rest.starts_with('.'))
+                || oldest.as_ref() == Some(&promised);
             let what = format!("rust-version is {promised}, but {TOOLCHAIN} has {channel}");
-            let remedy = "let both name the same release: what is promised is what is built with";
+            let remedy = "let both name the same release, or a library the `oldest-rust` of the workspace: what is promised is what is built with";
             (!agrees).then(|| Finding::error(&source.path, 1, what, remedy))
         })
         .collect()
@@ -39,6 +45,12 @@ pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
 
 fn table(sources: &Sources, path: &Path) -> Option<toml::Table> {
     sources.find(path)?.text.parse().ok()
+}
+
+/// Returns the oldest Rust that libraries are checked with.
+fn oldest(workspace: &toml::Table) -> Option<String> {
+    let metadata = workspace.get("workspace")?.get("metadata")?;
+    Some(metadata.get("oldest-rust")?.as_str()?.to_owned())
 }
 
 /// Returns the version that a manifest promises itself; one that is inherited is looked at where it is written.

@@ -30,7 +30,7 @@
 //! let now = Instant::EPOCH;
 //! let port = SctpPort::try_from(5000)?;
 //! let webrtc = AssociationConfig::profile(Profile::WebRtc);
-//! let config = EndpointConfig { association: webrtc.clone(), ..EndpointConfig::new(port) };
+//! let config = EndpointConfig::with_association(port, webrtc.clone());
 //! let (mut here, mut there) = (Endpoint::new(config.clone(), [1; 32])?, Endpoint::new(config, [2; 32])?);
 //!
 //! // DTLS is up, and this end was its client.

@@ -1,6 +1,6 @@
 //! Sends requests on several streams to an echo server and prints what each took.
 //!
-//! `cargo run -p sctp --example client -- [server's UDP address, default 127.0.0.1:9899] [requests, default 10]`
+//! `cargo run -p headway-sctp --example client -- [server's UDP address, default 127.0.0.1:9899] [requests, default 10]`
 #![allow(clippy::print_stdout, reason = "its output is what an example is for")]
 
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
 //! Sends every message back on the stream it came on.
 //!
-//! `cargo run -p sctp --example echo_server -- [UDP address, default [::]:9899]`
+//! `cargo run -p headway-sctp --example echo_server -- [UDP address, default [::]:9899]`
 #![allow(clippy::print_stdout, reason = "its output is what an example is for")]
 
 use sctp::{Association, CommunicationLost, Endpoint, EndpointConfig, SctpPort};

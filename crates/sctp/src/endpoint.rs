@@ -397,7 +397,7 @@ impl EndpointBuilder {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let port = SctpPort::try_from(5000)?;
     /// let association = AssociationConfig::profile(Profile::WebRtc);
-    /// let config = EndpointConfig { association, ..EndpointConfig::new(port) };
+    /// let config = EndpointConfig::with_association(port, association);
     /// // Between these two there would be DTLS and the network.
     /// let (near, far) = UnixDatagram::pair()?;
     /// let far = Endpoint::builder(config.clone()).bind_channel(far.into_std()?).await?;

@@ -25,7 +25,8 @@ use crate::state::{Openness, State};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let port = SctpPort::try_from(3863)?;
-/// let config = EndpointConfig { incoming: IncomingPolicy::ASK, ..EndpointConfig::new(port) };
+/// let mut config = EndpointConfig::new(port);
+/// config.incoming = IncomingPolicy::ASK;
 /// let server = Endpoint::bind(config, "127.0.0.1:0".parse()?).await?;
 /// let address = server.local_address();
 /// tokio::spawn(async move {

@@ -46,8 +46,8 @@
 //! # }
 //! ```
 //!
-//! Two complete programs are in `examples/`: `cargo run -p sctp --example echo_server` and, beside it,
-//! `cargo run -p sctp --example client`.
+//! Two complete programs are in `examples/`: `cargo run -p headway-sctp --example echo_server` and, beside it,
+//! `cargo run -p headway-sctp --example client`.
 //!
 //! Programs without a runtime find the same with blocking calls in [`blocking`].
 //!
@@ -133,3 +133,8 @@ pub const fn udp(address: SocketAddr) -> Destination {
 pub const fn ip(address: IpAddr) -> Destination {
     Destination { address, encapsulation: Encapsulation::Ip }
 }
+
+/// The examples of the package's page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -19,8 +19,11 @@ fn whats(findings: &[crate::finding::Finding]) -> Vec<&str> {
 
 #[test]
 fn dependency_on_a_lower_layer_is_fine() {
-    let members =
-        [member("virtual-time", &[]), member("netem", &["virtual-time"]), member("sctp", &["sctp-core"])];
+    let members = [
+        member("headway-virtual-time", &[]),
+        member("netem", &["headway-virtual-time"]),
+        member("headway-sctp", &["sctp-core"]),
+    ];
     assert!(members.iter().all(|each| direction(each, &members).is_empty()));
 }
 
@@ -33,8 +36,12 @@ fn dependency_upwards_is_found() {
 
 #[test]
 fn dependency_within_a_layer_is_found_but_for_lab_on_sctp() {
-    let members =
-        [member("workload", &["simco"]), member("simco", &[]), member("lab", &["sctp"]), member("sctp", &[])];
+    let members = [
+        member("workload", &["simco"]),
+        member("simco", &[]),
+        member("lab", &["headway-sctp"]),
+        member("headway-sctp", &[]),
+    ];
     assert_eq!(direction(&members[0], &members).len(), 1);
     assert!(direction(&members[2], &members).is_empty());
 }
@@ -56,7 +63,7 @@ fn runtime_deep_below_a_core_is_found() {
     let tree = ["bytes 1.0".to_owned(), "mio 1.0".to_owned()].into();
     let findings = strangers(&member("sctp-core", &["bytes"]), &tree, true);
     assert_eq!(whats(&findings), ["the core `sctp-core` brings in `mio`"]);
-    assert!(strangers(&member("sctp", &["tokio"]), &tree, false).is_empty());
+    assert!(strangers(&member("headway-sctp", &["tokio"]), &tree, false).is_empty());
 }
 
 #[test]

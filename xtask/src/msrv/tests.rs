@@ -25,3 +25,12 @@ fn an_inherited_version_is_looked_at_where_it_is_written() {
     assert_eq!(found("1.95.0", "[package]\nrust-version.workspace = true\n"), 0);
     assert_eq!(found("1.95.0", "[package]\nname = \"x\"\n"), 0);
 }
+
+#[test]
+fn an_older_version_is_promised_only_where_it_is_checked() {
+    let library = |oldest: &str| {
+        format!("[package]\nrust-version = \"1.93\"\n[workspace.metadata]\noldest-rust = \"{oldest}\"\n")
+    };
+    assert_eq!(found("1.95.0", &library("1.93")), 0);
+    assert_eq!(found("1.95.0", &library("1.94")), 1);
+}

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use sctp::{
     AnnouncedPrimary, AssociationConfig, Bytes, Datagram, Destination, DualStackRawIp, Ecn, Fragmentation,
     Instant, IoStatistics, NetworkError, NetworkErrorKind, Notice, Outgoing, PacketIo, Piece, ReceiveBatch,
-    Received, RequestError, StreamId, UdpEncapsulation, trace,
+    Received, RequestError, UdpEncapsulation, trace,
 };
 
 /// A socket of a program's own, which marks every packet as able to bear ECN.
