@@ -141,7 +141,7 @@ pub enum SendError {
         /// The number of streams there are.
         negotiated: u16,
     },
-    /// Longer than [`Buffers::message_bytes`](crate::Buffers::message_bytes).
+    /// The message is longer than [`Buffers::message_bytes`](crate::Buffers::message_bytes).
     #[error("a message of {bytes} octets is longer than the limit of {limit}")]
     TooLong {
         /// The length of the message in octets.

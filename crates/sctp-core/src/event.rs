@@ -51,7 +51,7 @@ pub enum Event {
         /// The outcome of the request.
         result: ReconfigOutcome,
     },
-    /// There are more streams, asked for by either side, or the peer would not have it (SCTP_STREAM_CHANGE_EVENT).
+    /// The peer has answered a request for more streams, or has added some itself (SCTP_STREAM_CHANGE_EVENT).
     StreamsAdded {
         /// Streams this side may send on now.
         outbound_streams: u16,

@@ -180,7 +180,7 @@ pub struct HandshakeCounters {
     pub inits_refused: u64,
     /// INITs dropped because their host or its network sent too many ([`InitRate`](crate::InitRate)).
     pub inits_over_rate: u64,
-    /// Cookies with a bad signature.
+    /// The number of COOKIE ECHOs discarded because this endpoint did not sign their cookie (RFC 9260 §5.1.5).
     pub bad_cookies: u64,
     /// Cookies whose association is over; answered with ABORT.
     pub spent_cookies: u64,
@@ -237,7 +237,7 @@ pub struct AuthenticationStatistics {
     pub unknown_keys: u64,
     /// AUTH chunks that name an HMAC that was not offered; what followed them was discarded.
     pub unsupported_hmacs: u64,
-    /// Second AUTH chunks in a packet; what followed them was discarded (RFC 4895 §5.1).
+    /// The number of packets with a second AUTH chunk, from which on they were discarded (RFC 4895 §5.1).
     pub repeated: u64,
     /// Chunks discarded because they came unauthenticated and must not, or broke the protocol unauthenticated where
     /// ABORT must be authenticated (RFC 4895 §6.3).

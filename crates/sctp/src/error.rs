@@ -219,7 +219,7 @@ impl From<SendError> for io::Error {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommunicationLost {
-    /// The protocol ended it: the peer is unreachable, aborted, or was aborted.
+    /// The association was ended by the protocol: the peer could not be reached, aborted it, or was aborted.
     #[error(transparent)]
     Association(#[from] AssociationError),
     /// The endpoint's socket failed.

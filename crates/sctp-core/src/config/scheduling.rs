@@ -12,7 +12,7 @@ pub enum StreamScheduler {
     /// SCTP_SS_FCFS (§3.1): messages in the order in which they were handed in.
     #[default]
     FirstComeFirstServed,
-    /// SCTP_SS_RR (§3.2): streams take turns, a message each; with interleaving a chunk each.
+    /// Streams take turns, a message each; with interleaving a chunk each (SCTP_SS_RR, RFC 8260 §3.2).
     RoundRobin,
     /// SCTP_SS_RR_PKT (§3.3): streams take turns, a packet each, so that a lost packet concerns one stream only.
     RoundRobinPerPacket,

@@ -16,8 +16,8 @@ use crate::write::ValueWriter;
 pub struct AddressRequest {
     /// The number by which the answer refers to the request.
     pub correlation: CorrelationId,
-    /// The address; unspecified (all zero) for what RFC 5061 §4.2.1, §4.2.2 and §4.2.4 say about the source
-    /// of the packet.
+    /// The address that the request is about; all zero stands for the source address of the packet (RFC 5061 §4.2.1,
+    /// §4.2.2, §4.2.4).
     pub address: IpAddr,
 }
 
