@@ -108,6 +108,27 @@ fn what_was_sent_arrives_before_its_channel_closes_and_the_stream_is_free_again(
     assert_eq!(line.told(THERE).last(), Some(&message(channel, "again")));
 }
 
+/// The peer has seen both resets when this end has not yet looked at either.
+#[test]
+fn the_next_channel_on_a_stream_may_arrive_before_the_end_of_the_last_is_looked_at() {
+    let mut line = Line::up();
+    let channel = line.open(HERE, ChannelConfig::reliable("first"));
+    line.run();
+    line.close(THERE, channel);
+    line.pause(THERE);
+    line.run();
+    assert_eq!(line.told(HERE).last(), Some(&ChannelEvent::Closed(channel)));
+    assert_eq!(line.open(HERE, ChannelConfig::reliable("second")), channel);
+    line.send(HERE, channel, "again").unwrap();
+    line.run();
+    line.resume(THERE);
+    line.run();
+    let told = line.told(THERE);
+    let second = [ChannelEvent::Closed(channel), ChannelEvent::Opened(channel), message(channel, "again")];
+    assert_eq!(told[told.len() - 3..], second, "{told:?}");
+    assert_eq!(line.channels(THERE).config(channel).map(|config| &*config.label), Some("second"));
+}
+
 #[test]
 fn both_ends_may_close_at_once() {
     let mut line = Line::up();

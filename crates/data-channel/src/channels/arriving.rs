@@ -37,6 +37,8 @@ impl DataChannels {
         if self.role.opens(stream) {
             return Err(ChannelViolation::WrongStream);
         }
+        // What opens a channel is the first message of its stream: a reset that nobody has looked at came before it.
+        self.take_peer_reset_before(stream);
         if self.is_closed_for_peer(stream) {
             self.remove(stream);
         }

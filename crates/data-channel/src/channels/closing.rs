@@ -80,21 +80,30 @@ impl DataChannels {
     /// Counts the resets of the peer, all of whose messages are read now. Whether there was any.
     pub(super) fn take_peer_resets(&mut self) -> bool {
         let reset = core::mem::take(&mut self.resets.theirs);
-        for &stream in &reset {
-            let Some(channel) = self.channels.get_mut(&stream) else { continue };
-            if channel.begin_closing() {
-                self.resets.due.insert(stream);
-                if channel.is_told {
-                    self.events.push_back(ChannelEvent::Closing(stream));
-                }
-            }
-            let Stage::Closing { ours, is_theirs_done } = &mut channel.stage else { continue };
-            *is_theirs_done = true;
-            if *ours == OwnReset::Done {
-                self.remove(stream);
+        reset.iter().for_each(|stream| self.take_peer_reset(*stream));
+        !reset.is_empty()
+    }
+
+    /// Counts the reset of a stream by the peer that has not been counted yet, for the message read now is behind it.
+    pub(super) fn take_peer_reset_before(&mut self, stream: StreamId) {
+        if self.resets.theirs.remove(&stream) {
+            self.take_peer_reset(stream);
+        }
+    }
+
+    fn take_peer_reset(&mut self, stream: StreamId) {
+        let Some(channel) = self.channels.get_mut(&stream) else { return };
+        if channel.begin_closing() {
+            self.resets.due.insert(stream);
+            if channel.is_told {
+                self.events.push_back(ChannelEvent::Closing(stream));
             }
         }
-        !reset.is_empty()
+        let Stage::Closing { ours, is_theirs_done } = &mut channel.stage else { return };
+        *is_theirs_done = true;
+        if *ours == OwnReset::Done {
+            self.remove(stream);
+        }
     }
 
     /// Asks for the resets that are due, as many as the association takes; the others wait for the next event.
