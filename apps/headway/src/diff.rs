@@ -9,6 +9,7 @@ use lab::{ResultDifference, ResultFileError, Saved, report};
 
 use crate::failure::CommandError;
 use crate::output::{OutputArguments, OutputError, check_folder};
+use crate::terminal;
 
 /// Two saved results side by side: conditions that differ, and means that differ beyond their intervals
 ///
@@ -59,7 +60,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), DiffError> {
         let written = write(folder, &page, &difference);
         written.map_err(|error| DiffError::Out { path: folder.clone(), error })?;
     }
-    Ok(output.write(&report::text(&page, Room::UNBOUNDED), &difference)?)
+    let room = Room { columns: terminal::columns(), all: "--json" };
+    Ok(output.write(&report::text(&page, room), &difference)?)
 }
 
 /// Writes the page, and its numbers beside it.

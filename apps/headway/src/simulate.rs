@@ -16,6 +16,7 @@ use crate::origin::origin;
 use crate::output::{Output, OutputArguments, OutputError, check_folder};
 use crate::progress::Bar;
 use crate::rights::Rights;
+use crate::terminal;
 
 /// A plan in the simulator: hosts, routers, links, flows, every combination of levels with every seed
 ///
@@ -121,7 +122,8 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), SimulateE
         let written = written.and_then(|()| write_plan_report(folder, &result));
         written.map_err(|error| SimulateError::Out { path: folder.clone(), error })
     });
-    output.write(&report::text(&page, Room::UNBOUNDED), &result)?;
+    let room = Room { columns: terminal::columns(), all: "--json" };
+    output.write(&report::text(&page, room), &result)?;
     written.transpose()?;
     if options.stop.is_raised() {
         return Err(SimulateError::Interrupted);
