@@ -44,9 +44,6 @@ impl Receiver {
             if packet.copied_bytes() > 0 {
                 self.part_if_better(packet.copied_bytes(), messages as usize, octets);
             }
-            let beside = self.arena.taken_bytes().saturating_sub(octets);
-            self.ordering.note_beside(beside);
-            self.window.add_overhead(beside);
             self.note_expected(messages, octets, is_immediate);
             (taken.any, taken.message_ready) = (true, true);
         }
@@ -64,7 +61,9 @@ impl Receiver {
     fn note_expected(&mut self, messages: u32, octets: usize, is_immediate: bool) {
         self.arrived.advance(messages);
         self.window.hold(octets);
-        self.window.add_overhead(Ordering::ready_overhead_bytes(messages as usize));
+        let beside = self.arena.taken_bytes().saturating_sub(octets);
+        self.ordering.note_beside(beside);
+        self.window.add_overhead(Ordering::ready_overhead_bytes(messages as usize) + beside);
         debug_assert_eq!(self.window.overhead_bytes(), self.overhead_bytes());
         self.sack.on_new(is_immediate);
         self.counters.data_chunks += u64::from(messages);
