@@ -20,6 +20,8 @@ pub(in crate::receiver) struct FsnPlace {
 }
 
 impl FragmentPosition for FsnPlace {
+    const RANGE_BYTES: usize = 8;
+
     fn index(self) -> u64 {
         self.index
     }

@@ -19,6 +19,9 @@ use crate::receiver::tsn_map::{Position, TsnMap};
 
 /// The place of a fragment among all others; those of one message count on.
 pub(in crate::receiver) trait FragmentPosition: Copy + Ord {
+    /// Octets of the range of TSNs that a run is, about: most runs of DATA are one, in a list with free places; of I-DATA few are.
+    const RANGE_BYTES: usize;
+
     /// Returns the number of the place, which counts the fragments of a message.
     fn index(self) -> u64;
 
@@ -40,6 +43,8 @@ pub(in crate::receiver) trait FragmentPosition: Copy + Ord {
 }
 
 impl FragmentPosition for Position {
+    const RANGE_BYTES: usize = 20;
+
     fn index(self) -> u64 {
         self.get()
     }
@@ -77,11 +82,11 @@ impl<P: FragmentPosition> Runs<P> {
     }
 
     /// Returns the number of octets in what holds them: a run with the place of a piece, its key and pointer in
-    /// nodes that are half full and have links beside their entries, and the gap before it.
+    /// nodes that are half full and have links beside their entries, and the range of TSNs.
     pub(super) fn overhead_bytes(&self) -> usize {
         let in_node = 2 * (size_of::<P>() + size_of::<usize>() + 5);
         let run = allocated_bytes(size_of::<Run>()) + allocated_bytes(size_of::<Vec<u8>>());
-        self.runs.len() * (run + in_node + size_of::<Position>() + BESIDE_PAYLOAD_BYTES)
+        self.runs.len() * (run + in_node + P::RANGE_BYTES + BESIDE_PAYLOAD_BYTES)
     }
 
     pub(super) fn is_empty(&self) -> bool {
