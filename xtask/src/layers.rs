@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! above   apps, benches, interop, xtask
+//! L4      studies
 //! L3      lab, simco-agent ─► sctp
 //! L2      data-channel, netsim, emulator, sctp-io, nft-filter
 //! L1      sctp-core, tcp-core, simco, workload
@@ -18,7 +19,7 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 17] = [
+const RANKS: [(&str, u8); 18] = [
     ("headway-virtual-time", 0),
     ("sctp-wire", 1),
     ("headway-cubic", 1),
@@ -36,12 +37,13 @@ const RANKS: [(&str, u8); 17] = [
     ("headway-sctp", 4),
     ("lab", 5),
     ("simco-agent", 5),
+    ("studies", 6),
 ];
 /// Ranks up to this one are L0 and L1: no clock, no IO, no `unsafe`.
 const HIGHEST_CORE: u8 = 2;
-/// The rank of everything above L3.
-const ABOVE: u8 = 6;
-/// Folders whose crates stand above L3.
+/// The rank of everything above L4.
+const ABOVE: u8 = 7;
+/// Folders whose crates stand above L4.
 const FOLDERS_ABOVE: [&str; 7] = ["apps", "benches", "docs", "examples", "fuzz", "interop", "xtask"];
 
 /// The applications' protocols: joined with SCTP by the apps, never by themselves.

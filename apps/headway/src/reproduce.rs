@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use lab::StopSignal;
 use lab::report::{Page, verdicts};
-use lab::study::{
+use serde::Serialize;
+use studies::{
     Effort, Measurement, PAGES, PageSpec, StoreError, Stored, StudyError, VideoTrace, page, search, write_all,
 };
-use serde::Serialize;
 
 use crate::failure::CommandError;
 use crate::interrupt;

@@ -22,7 +22,8 @@ pub(crate) fn time(ms: f64) -> String {
 }
 
 /// Returns a probability as per cent without needless zeros: `1 %`, `0.25 %`.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     let text = format!("{:.4}", share * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }

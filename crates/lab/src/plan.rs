@@ -13,8 +13,7 @@ mod file;
 mod result;
 mod tally;
 
-pub(crate) use execute::spread;
-pub use execute::{PlanOutcome, PlanWorld, Progress, RunOptions};
+pub use execute::{PlanOutcome, PlanWorld, Progress, RunOptions, spread};
 pub use file::{Cell, Plan, PlanError};
 pub(crate) use result::plain;
 pub use result::{CellResult, RunSummary, SimulationResult, write_plan_report};

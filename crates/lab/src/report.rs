@@ -5,7 +5,7 @@
 //! ```
 
 mod comparison;
-pub(crate) mod csv;
+mod csv;
 mod difference;
 mod figure;
 mod html;
@@ -19,13 +19,13 @@ use std::path::Path;
 
 use thiserror::Error;
 
+pub use crate::numbers::percent;
 pub use crate::page::{Axis, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict};
 pub use crate::summary::{closing_words, reading};
 pub use comparison::comparison;
-pub use csv::table as table_csv;
+pub use csv::{series as series_csv, statements as statements_csv, table as table_csv};
 pub use difference::difference;
-pub use html::html;
-pub(crate) use html::{Overview, index_html, study_html};
+pub use html::{Overview, html, index_html, study_html};
 pub use plan::plan;
 pub use samples::samples_csv;
 pub use terminal::{Room, text, verdicts};

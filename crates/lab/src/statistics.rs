@@ -122,12 +122,13 @@ impl Distribution {
 
 /// Returns the mean of some figures.
 #[must_use]
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Returns half the width of the 95 % interval of the mean of independent values.
-pub(crate) fn half_width(values: &[f64]) -> Option<f64> {
+/// Returns half the width of the 95 % interval of the mean of independent values; `None` with fewer than [`MIN_BATCHES`] of them.
+#[must_use]
+pub fn half_width(values: &[f64]) -> Option<f64> {
     if values.len() < MIN_BATCHES {
         return None;
     }

@@ -165,7 +165,10 @@ impl Plan {
 
 /// Calls `one` for every index below `count`, over the cores; the results in the order of the indices. What is missing at the end of
 /// them was not made because somebody wants to stop.
-pub(crate) fn spread<T: Send, E: Send>(
+///
+/// # Errors
+/// The first error of `one`, in the order of the indices.
+pub fn spread<T: Send, E: Send>(
     options: &RunOptions,
     count: usize,
     one: impl Fn(usize) -> Result<T, E> + Sync,

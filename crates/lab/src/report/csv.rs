@@ -3,7 +3,8 @@
 use crate::page::{Page, Table};
 
 /// Returns every point of every series: figure, series, coordinates, interval.
-pub(crate) fn series(page: &Page) -> String {
+#[must_use]
+pub fn series(page: &Page) -> String {
     let mut text = String::from("figure,series,x,y,z,low,high\n");
     for series in &page.series {
         for (index, point) in series.points.iter().enumerate() {
@@ -16,7 +17,8 @@ pub(crate) fn series(page: &Page) -> String {
 }
 
 /// Returns the statements with their verdicts.
-pub(crate) fn statements(page: &Page) -> String {
+#[must_use]
+pub fn statements(page: &Page) -> String {
     let mut text = String::from("statement,published,ours,unit,low,high,verdict,because\n");
     for statement in &page.statements {
         let [low, high] = bounds(statement.ci95);

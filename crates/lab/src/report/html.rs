@@ -19,7 +19,7 @@ pub fn html(title: &str, pages: &[&Page]) -> Result<String, ReportError> {
 ///
 /// # Errors
 /// [`ReportError`] when the template cannot be filled in.
-pub(crate) fn study_html(title: &str, pages: &[&Page]) -> Result<String, ReportError> {
+pub fn study_html(title: &str, pages: &[&Page]) -> Result<String, ReportError> {
     Ok(Pages { title, is_study: true, pages }.render()?)
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn study_html(title: &str, pages: &[&Page]) -> Result<String, ReportE
 ///
 /// # Errors
 /// [`ReportError`] when the template cannot be filled in.
-pub(crate) fn index_html(studies: &[Overview<'_>]) -> Result<String, ReportError> {
+pub fn index_html(studies: &[Overview<'_>]) -> Result<String, ReportError> {
     let all = || studies.iter().flat_map(|study| &study.pages).flat_map(|page| &page.statements);
     let with = |verdict| all().filter(|statement| statement.verdict == verdict).count();
     let counts = VERDICTS.map(|verdict| (verdict, with(verdict)));
@@ -36,10 +36,14 @@ pub(crate) fn index_html(studies: &[Overview<'_>]) -> Result<String, ReportError
 }
 
 /// The pages of one study.
-pub(crate) struct Overview<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) source: &'a str,
-    pub(crate) pages: Vec<&'a Page>,
+#[derive(Clone, Debug)]
+pub struct Overview<'a> {
+    /// The short name of the study, which is also that of its file.
+    pub name: &'a str,
+    /// Where the study was published.
+    pub source: &'a str,
+    /// The pages, in the order in which the overview shows them.
+    pub pages: Vec<&'a Page>,
 }
 
 #[derive(Template)]

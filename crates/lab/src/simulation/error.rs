@@ -40,7 +40,8 @@ pub enum SimulationError {
 }
 
 impl SimulationError {
-    pub(crate) fn new(key: impl Into<String>, because: impl Into<String>) -> Self {
+    /// Creates the error of a value that makes no sense where it stands: its dotted name, the mistake and the remedy.
+    pub fn new(key: impl Into<String>, because: impl Into<String>) -> Self {
         Self::Value { key: key.into(), because: because.into() }
     }
 

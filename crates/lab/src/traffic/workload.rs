@@ -35,6 +35,18 @@ impl Workload {
         self.0.name()
     }
 
+    /// Returns what is sent, as in "echoed messages of real packets".
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        self.0.in_words()
+    }
+
+    /// Returns what is counted per second: messages, transactions.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        self.0.unit()
+    }
+
     /// Returns what it is in a few words.
     #[must_use]
     pub fn meaning(self) -> &'static str {

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) use cells::{CELLS, Cells, Over};
 use netem::{Impairments, Loss, Probability};
 
-use super::error::StudyError;
-use crate::compare::{Backend, BackendError, CompareConfig, RawOutcome};
-use crate::statistics::Distribution;
-use crate::stop::StopSignal;
-use crate::traffic::Workload;
-use crate::transport::TransportSpec;
+use crate::error::StudyError;
+use lab::Distribution;
+use lab::StopSignal;
+use lab::TransportSpec;
+use lab::Workload;
+use lab::{Backend, BackendError, CompareConfig, RawOutcome};
 
 /// The backend that measures, and how long each cell is measured.
 #[derive(Clone)]
@@ -92,7 +92,7 @@ impl MeasuredAt {
     }
 
     fn sent(self) -> &'static str {
-        self.workload.kind().unit()
+        self.workload.unit()
     }
 
     fn config(self, duration: Duration, stop: &StopSignal) -> Result<CompareConfig, StudyError> {
@@ -123,7 +123,7 @@ pub(super) struct Measured {
 }
 
 fn measured(outcome: &RawOutcome) -> Vec<Measured> {
-    let of_run = |run: &crate::compare::RawRun| {
+    let of_run = |run: &lab::RawRun| {
         let answered: Vec<_> = run.samples.iter().filter_map(|sample| sample.response).collect();
         let unanswered = run.samples.len().saturating_sub(answered.len()) as u64;
         let times = Distribution::of_runs(&[answered], unanswered);

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use super::net::run;
 use super::settings::Choice;
 use super::{CELLS, Published, seed};
-use crate::plan::spread;
-use crate::simulation::SimulationError;
-use crate::statistics::mean;
-use crate::study::effort::Effort;
-use crate::study::error::StudyError;
-use crate::transport::Halving;
+use crate::effort::Effort;
+use crate::error::StudyError;
+use lab::mean;
+use lab::plan::spread;
+use lab::simulation::Halving;
+use lab::simulation::SimulationError;
 
 /// A setting, and what it gives for the three cells without competing flows.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Tried {
 
 /// Tries the whole grid with the seeds of `effort`, the nearest ones again with as many as the pages have, and tells them. The
 /// competing windows are tried with the nearest one whose differences are within the bars.
-pub(in crate::study) fn search(effort: &Effort) -> Result<String, StudyError> {
+pub(crate) fn search(effort: &Effort) -> Result<String, StudyError> {
     let tried = try_all(effort, grid())?;
     let mut text = told(&tried, effort.seeds);
     let closer = Effort { seeds: CLOSER_SEEDS, ..effort.clone() };

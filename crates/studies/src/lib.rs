@@ -7,6 +7,8 @@
 //!
 //! The plans are in `plans/studies`; a page is a function of plan, effort and program, but for its wall time.
 
+#![forbid(unsafe_code)]
+
 mod effort;
 mod error;
 mod measure;
@@ -26,7 +28,7 @@ pub use measurement::Measurement;
 pub use store::{StoreError, Stored, write_all};
 pub use video::{VideoTrace, VideoTraceError};
 
-use crate::page::Page;
+use lab::report::Page;
 
 /// A figure or table of a study, and how it is rebuilt.
 #[derive(Clone, Copy, Debug)]

@@ -3,16 +3,16 @@
 use models::startup::WindowRule;
 
 use super::{FRAMES, seed_of, transfers};
-use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
-use crate::plan::{Plan, spread};
-use crate::simulation::{SimulationError, simulate};
-use crate::statistics::mean;
-use crate::study::effort::Effort;
-use crate::study::error::StudyError;
-use crate::study::video::VideoTrace;
+use crate::effort::Effort;
+use crate::error::StudyError;
+use crate::video::VideoTrace;
+use lab::mean;
+use lab::plan::{Plan, spread};
+use lab::report::{Axis, Figure, Mark, Page, Series, Statement, Table};
+use lab::simulation::{SimulationError, simulate};
 
 /// Makes figure 3 of S5: two videos, and the reader's own if there is one.
-pub(in crate::study) fn fig3(effort: &Effort) -> Result<Page, StudyError> {
+pub(crate) fn fig3(effort: &Effort) -> Result<Page, StudyError> {
     let mut page = Page { conditions: vec![CONDITIONS.to_owned()], ..Page::default() };
     let mut rows = Vec::new();
     for (id, name, mean_bytes) in VIDEOS {
@@ -113,4 +113,4 @@ const CONDITIONS: &str = "30 frames a second from the first moment of an associa
                           lost, 1 Gbit/s; frames in groups of twelve pictures (IBBPBBPBBPBB), sizes 5 : 2.5 : 1, each varying by a third, a trace per seed";
 const NOT_AT_HAND: &str = "The study's traces are not at hand: these have their means and a usual pattern of pictures. A trace of the public libraries that is given \
                            to this page stands beside them.";
-const PLAN: &str = include_str!("../../../../../plans/studies/s5-vbr.toml");
+const PLAN: &str = include_str!("../../../../plans/studies/s5-vbr.toml");

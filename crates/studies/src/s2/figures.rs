@@ -5,16 +5,16 @@ use core::time::Duration;
 use super::net::Setting;
 use super::settings::nearest;
 use super::{CELLS, NETWORK, many, median, seed};
-use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
-use crate::plan::{Plan, spread};
-use crate::simulation::SimulationError;
-use crate::statistics::Trip;
-use crate::study::effort::Effort;
-use crate::study::error::StudyError;
-use crate::transport::{Halving, StudyRules};
+use crate::effort::Effort;
+use crate::error::StudyError;
+use lab::plan::{Plan, spread};
+use lab::report::{Axis, Figure, Mark, Page, Series, Statement, Table};
+use lab::simulation::SimulationError;
+use lab::simulation::Trip;
+use lab::simulation::{Halving, StudyRules};
 
 /// Makes figure 5 of S2: one packet dropped, over UDP and SCTP.
-pub(in crate::study) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
+pub(crate) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
     let mut page = Page { conditions: vec![NETWORK.to_owned(), ONE_DROP.to_owned()], ..Page::default() };
     let nearest = nearest()?;
     let guarded = StudyRules { headers: nearest.headers, ..StudyRules::default() };
@@ -119,7 +119,7 @@ fn fig5_statements(page: &mut Page, sctp: &[Vec<Trip>], udp: &[Vec<Trip>]) {
 }
 
 /// Makes figure 6 of S2: what order does to the messages behind a loss.
-pub(in crate::study) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
+pub(crate) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
     let mut page = Page { conditions: vec![NETWORK.to_owned(), nearest()?.sentence()], ..Page::default() };
     let setting = Setting {
         buffer: 1000,
@@ -185,7 +185,7 @@ fn udp_trips(effort: &Effort) -> Result<Vec<Vec<Trip>>, StudyError> {
     let Some(cell) = plan.cells.first() else { return Ok(Vec::new()) };
     let seeds = usize::try_from(effort.seeds).unwrap_or(1);
     let runs = spread(&effort.options, seeds, |index| {
-        let run = crate::simulation::simulate(&cell.scenario, seed(index), &(&effort.options.stop).into())?;
+        let run = lab::simulation::simulate(&cell.scenario, seed(index), &(&effort.options.stop).into())?;
         let one_way = run.flows.into_iter().next().and_then(|flow| flow.one_way);
         Ok::<_, SimulationError>(one_way.map(|one_way| one_way.trips).unwrap_or_default())
     })?;
@@ -203,4 +203,4 @@ fn delay_ms(trip: &Trip) -> f64 {
 /// The packet sent at about 12.2 s at 192 messages a second.
 const DROPPED: u64 = 2340;
 const ONE_DROP: &str = "Load 50 % (the study says heavy load), a buffer that never fills, packet 2340 of the SIP flow is dropped, near 12.2 s";
-const UDP: &str = include_str!("../../../../../plans/studies/s2-udp.toml");
+const UDP: &str = include_str!("../../../../plans/studies/s2-udp.toml");

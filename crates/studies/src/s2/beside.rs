@@ -1,10 +1,10 @@
 //! Other transports over the same network and with the same arrivals: a TCP of its own, and the SCTP that ships.
 
 use super::{Published, mean_of};
-use crate::page::Table;
-use crate::plan::Plan;
-use crate::study::effort::{Effort, Ran};
-use crate::study::error::StudyError;
+use crate::effort::{Effort, Ran};
+use crate::error::StudyError;
+use lab::plan::Plan;
+use lab::report::Table;
 
 /// Makes a table with one row per cell and transport; `unordered` is the mean delay of the study's rules by
 /// seed.
@@ -72,4 +72,4 @@ const TRANSPORTS: [(&str, &str, &str); 3] = [
     ("sctp:unordered", "signalling", "SCTP that ships, unordered"),
     ("sctp:1", "signalling", "SCTP that ships, one stream"),
 ];
-const PLAN: &str = include_str!("../../../../../plans/studies/s2-transports.toml");
+const PLAN: &str = include_str!("../../../../plans/studies/s2-transports.toml");

@@ -1,8 +1,8 @@
 use super::*;
-use crate::backend::Simulator;
-use crate::compare::{Backend, BackendError, CompareConfig, RawOutcome};
-use crate::page::Verdict;
-use crate::study::page;
+use crate::page;
+use lab::Simulator;
+use lab::report::Verdict;
+use lab::{Backend, BackendError, CompareConfig, RawOutcome};
 
 /// A host without the rights to make namespaces.
 struct Refusing;

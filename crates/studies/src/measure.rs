@@ -5,12 +5,12 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::effort::Effort;
-use super::error::StudyError;
-use super::measurement::{CELLS, Cells, Left, Measured, MeasuredAt, Measurement, Over};
-use super::response::{flow, legend, model_ms};
-use crate::page::{Mark, Page, Series, Statement, Table};
-use crate::transport::TransportSpec;
+use crate::effort::Effort;
+use crate::error::StudyError;
+use crate::measurement::{CELLS, Cells, Left, Measured, MeasuredAt, Measurement, Over};
+use crate::response::{flow, legend, model_ms};
+use lab::TransportSpec;
+use lab::report::{Mark, Page, Series, Statement, Table};
 
 /// Returns what is said of a page's effort where it has measured cells.
 pub(super) fn described(id: &str, effort: &Effort) -> String {
@@ -119,7 +119,7 @@ fn show(page: &mut Page, cells: &Cells, rows: &[MeasuredRow], duration: Duration
     page.conditions.push(format!(
         "Measured: {} of real packets between two network namespaces for {} s a cell, our SCTP with profile studies, TCP of this kernel (Reno); \
          the machine's own delays are in the values",
-        cells.workload.kind().in_words(),
+        cells.workload.in_words(),
         duration.as_secs()
     ));
     page.statements.extend(agreement(rows));

@@ -4,9 +4,9 @@ use serde::Deserialize;
 
 use super::Published;
 use super::net::Setting;
-use crate::plan::PlanError;
-use crate::study::error::StudyError;
-use crate::transport::{Halving, StudyRules};
+use crate::error::StudyError;
+use lab::plan::PlanError;
+use lab::simulation::{Halving, StudyRules};
 
 /// One choice of what is not published.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -89,4 +89,4 @@ impl Choice {
     }
 }
 
-const SETTINGS: &str = include_str!("../../../../../plans/settings/s2.toml");
+const SETTINGS: &str = include_str!("../../../../plans/settings/s2.toml");

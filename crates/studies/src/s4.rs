@@ -4,13 +4,13 @@ use core::num::NonZeroU32;
 
 use models::studies::s4::{self, PublishedCell, PublishedTransport};
 
-use super::effort::{Effort, Ran};
-use super::error::StudyError;
-use super::response::{
+use crate::effort::{Effort, Ran};
+use crate::error::StudyError;
+use crate::response::{
     agrees, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, worst,
 };
-use super::s1::{self, STUDIES, TCP_2006, loss_axis, response_axis};
-use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use crate::s1::{self, STUDIES, TCP_2006, loss_axis, response_axis};
+use lab::report::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 
 /// Makes table 1 of S4: four transports at 1 and 100 transactions a second.
 pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
@@ -271,10 +271,10 @@ const HEAD: [&str; 8] = [
     "Poisson arrivals",
     "Poisson, timeouts that double",
 ];
-const TABLE1: &str = include_str!("../../../../plans/studies/s4-table1.toml");
-const TABLE1_UDP: &str = include_str!("../../../../plans/studies/s4-table1-udp.toml");
-const DISTRIBUTION: &str = include_str!("../../../../plans/studies/s4-distribution.toml");
-const RATE: &str = include_str!("../../../../plans/studies/s4-rate.toml");
-const LOSS: &str = include_str!("../../../../plans/studies/s4-loss.toml");
-const TCP_LOSS: &str = include_str!("../../../../plans/studies/s4-tcp-loss.toml");
-const STREAMS: &str = include_str!("../../../../plans/studies/s4-streams.toml");
+const TABLE1: &str = include_str!("../../../plans/studies/s4-table1.toml");
+const TABLE1_UDP: &str = include_str!("../../../plans/studies/s4-table1-udp.toml");
+const DISTRIBUTION: &str = include_str!("../../../plans/studies/s4-distribution.toml");
+const RATE: &str = include_str!("../../../plans/studies/s4-rate.toml");
+const LOSS: &str = include_str!("../../../plans/studies/s4-loss.toml");
+const TCP_LOSS: &str = include_str!("../../../plans/studies/s4-tcp-loss.toml");
+const STREAMS: &str = include_str!("../../../plans/studies/s4-streams.toml");

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::error::StudyError;
-use super::measurement::Measurement;
-use super::video::VideoTrace;
-use crate::plan::{CellTally, Plan, RunOptions};
+use crate::error::StudyError;
+use crate::measurement::Measurement;
+use crate::video::VideoTrace;
+use lab::plan::{CellTally, Plan, RunOptions};
 
 /// How much work a page may be.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Effort {
     /// Describes the effort in words, for the page.
     #[must_use]
     pub fn describe(&self) -> String {
-        let share = crate::numbers::percent(self.share);
+        let share = lab::report::percent(self.share);
         let trace = self.trace.as_ref().map(|trace| {
             format!(
                 ", a video of {} frames with a mean of {:.1} octets",
@@ -123,7 +123,7 @@ impl Effort {
         if self.options.stop.is_raised() {
             return Err(StudyError::Interrupted);
         }
-        let levels = |cell: &crate::plan::Cell| {
+        let levels = |cell: &lab::plan::Cell| {
             let text =
                 |level: &serde_json::Value| level.as_str().map_or_else(|| level.to_string(), str::to_owned);
             cell.factors.iter().map(|(_, level)| text(level)).collect()

@@ -1,8 +1,8 @@
 //! S3: throughput over a link of 100 kbit/s. The study names no causes; ours is how much of each packet is user data.
 
-use super::effort::{Effort, Ran};
-use super::error::StudyError;
-use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table};
+use crate::effort::{Effort, Ran};
+use crate::error::StudyError;
+use lab::report::{Axis, Figure, Mark, Page, Series, Statement, Table};
 
 /// Makes figure 2 of S3: throughput over the message size.
 pub(super) fn fig2(effort: &Effort) -> Result<Page, StudyError> {
@@ -208,7 +208,7 @@ fn at(ran: &[Ran], case: &str, delay: &str, size: u32) -> f64 {
 fn rate(cell: Option<&Ran>) -> f64 {
     let flow = cell.and_then(|cell| cell.tally.flows.first());
     let rates = flow.map(|flow| flow.by_seed(|seed| seed.goodput_bits_per_s)).unwrap_or_default();
-    crate::statistics::mean(&rates).map_or(f64::NAN, |bits| bits / 1e3)
+    lab::mean(&rates).map_or(f64::NAN, |bits| bits / 1e3)
 }
 
 /// Makes the table of what the headers leave of 100 kbit/s, beside what was measured.
@@ -263,5 +263,5 @@ const COUNTED: &str = "What the sender keeps is counted in octets of user data, 
                        then carries 28 kbit/s of 100-octet messages without Nagle. What the study's stack counted is not published.";
 /// The octets that the sender keeps.
 const BUFFERS: [&str; 3] = ["2000", "4000", "65536"];
-const NAGLE: &str = include_str!("../../../../plans/studies/s3-nagle.toml");
-const PLAN: &str = include_str!("../../../../plans/studies/s3-throughput.toml");
+const NAGLE: &str = include_str!("../../../plans/studies/s3-nagle.toml");
+const PLAN: &str = include_str!("../../../plans/studies/s3-throughput.toml");

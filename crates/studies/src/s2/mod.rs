@@ -14,11 +14,11 @@ pub(super) use search::search;
 
 use self::net::{Outcome, Setting, run};
 use self::settings::{Choice, choices};
-use super::effort::Effort;
-use super::error::StudyError;
-use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
-use crate::plan::spread;
-use crate::statistics::{half_width, mean};
+use crate::effort::Effort;
+use crate::error::StudyError;
+use lab::plan::spread;
+use lab::report::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use lab::{half_width, mean};
 
 /// Makes table 1 of S2: losses of the buffer alone.
 pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
@@ -98,7 +98,7 @@ impl Published {
         let setting = scaled(choice.of(self), effort);
         many(effort, &setting, |outcome| {
             let figures =
-                |delays: &crate::statistics::Delays| (delays.moments().mean(), delays.moments().variance());
+                |delays: &lab::simulation::Delays| (delays.moments().mean(), delays.moments().variance());
             let one_way = &outcome.one_way;
             let (unordered, ordered) = (figures(&one_way.unordered), figures(&one_way.ordered));
             let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
@@ -216,7 +216,7 @@ impl Published {
         };
         let differences: Vec<f64> = runs.iter().map(|run| run.difference).collect();
         let means = sorted(runs.iter().map(|run| run.unordered));
-        let mut moments = crate::statistics::Moments::default();
+        let mut moments = lab::simulation::Moments::default();
         means.iter().for_each(|mean| moments.add(*mean));
         let deviation = moments.variance().map_or(f64::NAN, f64::sqrt);
         vec![

@@ -1,34 +1,34 @@
 //! The cells of pages that are measured.
 
 use super::MeasuredAt;
-use crate::study::error::StudyError;
-use crate::traffic::Workload;
-use crate::transport::{TransportList, TransportSpec};
+use crate::error::StudyError;
+use lab::Workload;
+use lab::{TransportList, TransportSpec};
 
 /// The measured cells of one figure.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::study) struct Cells {
-    pub(in crate::study) page: &'static str,
-    pub(in crate::study) figure: &'static str,
+pub(crate) struct Cells {
+    pub(crate) page: &'static str,
+    pub(crate) figure: &'static str,
     /// The workload, which the page simulates as well.
-    pub(in crate::study) workload: Workload,
+    pub(crate) workload: Workload,
     /// The figure's abscissa.
-    pub(in crate::study) over: Over,
-    pub(in crate::study) transports: &'static [&'static str],
+    pub(crate) over: Over,
+    pub(crate) transports: &'static [&'static str],
     /// Name of the simulated curve of one TCP connection.
-    pub(in crate::study) tcp: &'static str,
+    pub(crate) tcp: &'static str,
 }
 
 /// The quantity that varies along the abscissa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::study) enum Over {
+pub(crate) enum Over {
     Loss,
     Rate,
     Streams,
 }
 
 impl Cells {
-    pub(in crate::study) fn conditions(&self) -> Vec<MeasuredAt> {
+    pub(crate) fn conditions(&self) -> Vec<MeasuredAt> {
         let cell = |loss_permille, rate| MeasuredAt { workload: self.workload, loss_permille, rate };
         match self.over {
             Over::Loss => LOSSES_PERMILLE.map(|loss| cell(loss, 100)).to_vec(),
@@ -37,7 +37,7 @@ impl Cells {
         }
     }
 
-    pub(in crate::study) fn x(&self, conditions: MeasuredAt, transport: TransportSpec) -> f64 {
+    pub(crate) fn x(&self, conditions: MeasuredAt, transport: TransportSpec) -> f64 {
         match self.over {
             Over::Loss => conditions.loss() * 100.0,
             Over::Rate => f64::from(conditions.rate),
@@ -46,7 +46,7 @@ impl Cells {
     }
 
     /// Returns the conditions in words, for a page that has no values.
-    pub(in crate::study) fn in_words(&self, conditions: MeasuredAt) -> String {
+    pub(crate) fn in_words(&self, conditions: MeasuredAt) -> String {
         format!(
             "the measured values at {} % loss and {} {} a second ({})",
             conditions.loss() * 100.0,
@@ -66,7 +66,7 @@ pub(super) fn transports(conditions: MeasuredAt) -> Result<TransportList, StudyE
     names.join(",").parse().map_err(StudyError::Transport)
 }
 
-pub(in crate::study) const CELLS: [Cells; 7] = [
+pub(crate) const CELLS: [Cells; 7] = [
     Cells { over: Over::Loss, transports: OVER_LOSS, ..echoed("S1-fig4", "fig4") },
     Cells { over: Over::Loss, transports: &["tcp"], tcp: "TCP, Linux 2.6", ..echoed("S1-fig5", "fig5") },
     Cells { over: Over::Rate, transports: OVER_RATE, ..echoed("S1-fig7", "fig7") },

@@ -9,11 +9,11 @@ use core::time::Duration;
 
 use models::startup::{Startup, WindowRule, predict};
 
-use super::effort::Effort;
-use super::error::StudyError;
-use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
-use crate::plan::Plan;
-use crate::simulation::simulate;
+use crate::effort::Effort;
+use crate::error::StudyError;
+use lab::plan::Plan;
+use lab::report::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use lab::simulation::simulate;
 
 /// Makes table 1 of S5, the validation by constant bit rate: the model against the SCTP that ships.
 pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
@@ -231,4 +231,4 @@ const MODEL: &str =
     "The model alone, initial window 4380 octets, MTU 1500, the window strictly kept as in the study";
 /// Frames shown of a video.
 const FRAMES: usize = 150;
-const CBR: &str = include_str!("../../../../plans/studies/s5-cbr.toml");
+const CBR: &str = include_str!("../../../plans/studies/s5-cbr.toml");

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::source;
-use crate::page::Page;
-use crate::report::{Overview, ReportError, csv, index_html, study_html};
+use crate::source;
+use lab::report::Page;
+use lab::report::{Overview, ReportError, index_html, series_csv, statements_csv, study_html, table_csv};
 
 /// A page with what it was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,10 +72,10 @@ pub fn write_all(folder: &Path, pages: &[Page]) -> Result<(), StoreError> {
             Some(study) => study.pages.push(page),
             None => studies.push(Overview { name, source: source(name), pages: vec![page] }),
         }
-        write(&folder.join(format!("{}.csv", page.id)), &csv::series(page))?;
-        write(&folder.join(format!("{}-statements.csv", page.id)), &csv::statements(page))?;
+        write(&folder.join(format!("{}.csv", page.id)), &series_csv(page))?;
+        write(&folder.join(format!("{}-statements.csv", page.id)), &statements_csv(page))?;
         for (number, table) in (1..).zip(&page.tables) {
-            write(&folder.join(format!("{}-table-{number}.csv", page.id)), &csv::table(table))?;
+            write(&folder.join(format!("{}-table-{number}.csv", page.id)), &table_csv(table))?;
         }
     }
     let drawn = |path: PathBuf, html: Result<String, ReportError>| {

@@ -4,12 +4,12 @@ use core::time::Duration;
 
 use models::studies::{Conditions, Flow};
 
-use super::effort::{Effort, Ran};
-use super::error::StudyError;
-use super::response::{
+use crate::effort::{Effort, Ran};
+use crate::error::StudyError;
+use crate::response::{
     agrees, conditions, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, worst,
 };
-use crate::page::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use lab::report::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
 
 /// Makes figure 4 of S1: response time of SCTP over loss, for several numbers of streams.
 pub(super) fn fig4(effort: &Effort) -> Result<Page, StudyError> {
@@ -399,9 +399,9 @@ const CARRIED: &str = "What a connection carries at 10 % loss is some 60 segment
                        segment, and more if those that waited for the window share one. Whether they did in the study's kernel it does not say; its figure says \
                        that they did not.";
 const TRANSPORTS: [&str; 5] = ["sctp:1", "sctp:2", "sctp:3", "sctp:6", "sctp:unordered"];
-const LOSS: &str = include_str!("../../../../plans/studies/s1-loss.toml");
-const PROFILES: &str = include_str!("../../../../plans/studies/s1-loss-profiles.toml");
-const TCP_LOSS: &str = include_str!("../../../../plans/studies/s1-tcp-loss.toml");
-const DISTRIBUTION: &str = include_str!("../../../../plans/studies/s1-distribution.toml");
-const RATE: &str = include_str!("../../../../plans/studies/s1-rate.toml");
-const TCP_RATE: &str = include_str!("../../../../plans/studies/s1-tcp-rate.toml");
+const LOSS: &str = include_str!("../../../plans/studies/s1-loss.toml");
+const PROFILES: &str = include_str!("../../../plans/studies/s1-loss-profiles.toml");
+const TCP_LOSS: &str = include_str!("../../../plans/studies/s1-tcp-loss.toml");
+const DISTRIBUTION: &str = include_str!("../../../plans/studies/s1-distribution.toml");
+const RATE: &str = include_str!("../../../plans/studies/s1-rate.toml");
+const TCP_RATE: &str = include_str!("../../../plans/studies/s1-tcp-rate.toml");

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use models::studies::{Conditions, Flow, s1};
 use models::{Probability, Rate};
 
-use super::effort::Ran;
-use super::error::StudyError;
-use crate::page::{Mark, Series, Statement};
+use crate::effort::Ran;
+use crate::error::StudyError;
+use lab::report::{Mark, Series, Statement};
 
 /// Returns a curve for each level of one factor, over the levels of another.
 pub(super) fn curves(

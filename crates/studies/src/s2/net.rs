@@ -5,12 +5,12 @@ use core::time::Duration;
 use netem::{Loss, Probability, QueueLimit};
 use workload::MessageSize;
 
-use crate::plan::Plan;
-use crate::simulation::{Scenario, SimulationError, simulate};
-use crate::statistics::OneWay;
-use crate::stop::StopSignal;
-use crate::text::{Span, Text};
-use crate::transport::StudyRules;
+use lab::StopSignal;
+use lab::plan::Plan;
+use lab::simulation::OneWay;
+use lab::simulation::StudyRules;
+use lab::simulation::{Scenario, SimulationError, simulate};
+use lab::simulation::{Span, Text};
 
 /// One cell of the study.
 #[derive(Clone, Debug)]
@@ -86,4 +86,4 @@ fn missing(what: &str) -> SimulationError {
 
 const MIDDLE: &str = "middle";
 const COMPETING: [&str; 2] = ["ftp-1", "ftp-2"];
-const PLAN: &str = include_str!("../../../../../plans/studies/s2-rules.toml");
+const PLAN: &str = include_str!("../../../../plans/studies/s2-rules.toml");

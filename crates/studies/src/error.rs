@@ -1,8 +1,8 @@
 //! The reason why a page could not be made.
 
-use crate::plan::PlanError;
-use crate::simulation::SimulationError;
-use crate::transport::TransportError;
+use lab::TransportError;
+use lab::plan::PlanError;
+use lab::simulation::SimulationError;
 
 /// The reason why a page could not be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
