@@ -232,6 +232,12 @@ impl Association {
         .await
     }
 
+    /// Returns the signal that there may be a message to receive.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn readable(&self) -> &crate::surroundings::Notify {
+        &self.inner.signals.readable
+    }
+
     /// Returns whether a reader is to be told something: a message, or that none will come any more.
     fn has_news(&self, state: &State) -> bool {
         state.has_message(self.inner.id) || self.ending(state).is_some()

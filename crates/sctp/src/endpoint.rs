@@ -14,8 +14,8 @@ use sctp_core::{
     EndpointStatistics, IncomingPolicy, KeyOwner, SctpPort, SharedKeyId, UnknownAssociation,
 };
 use sctp_io::{
-    AddressWatch, Clock, DatagramChannel, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpError,
-    RawIpOptions, Timer, UdpEncapsulation, os_entropy,
+    AddressWatch, DatagramChannel, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpError, RawIpOptions,
+    Timer, UdpEncapsulation,
 };
 use tracing::Instrument;
 use virtual_time::Instant;
@@ -28,6 +28,7 @@ use crate::error::BindError;
 use crate::shared::{Shared, until};
 use crate::slot::Holder;
 use crate::state::{Openness, State};
+use crate::surroundings::{Clock, os_entropy};
 
 /// An SCTP endpoint: opens associations and accepts those that peers open.
 ///
@@ -442,12 +443,11 @@ impl EndpointBuilder {
             .capture
             .map(|path| Capture::create(&path).map_err(|source| BindError::Capture { path, source }))
             .transpose()?;
-        let clock = Clock::start();
-        let timer = Timer::new(clock).map_err(BindError::System)?;
+        let timer = Timer::new(sctp_io::Clock::start()).map_err(BindError::System)?;
         let descriptor = timer.as_fd().try_clone_to_owned().map_err(BindError::System)?;
         let addresses = (listed.len() > 1).then(AddressWatch::open).transpose().map_err(BindError::System)?;
         let state = State::new(core, listed, timer, capture);
-        let shared = Arc::new(Shared::new(Box::new(io), clock, state));
+        let shared = Arc::new(Shared::new(Box::new(io), Clock::start(), state));
         Ok(Assembled { shared, timer: descriptor, addresses })
     }
 }

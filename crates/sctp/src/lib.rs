@@ -75,10 +75,13 @@ mod driver;
 mod endpoint;
 mod error;
 mod incoming;
+#[cfg(all(test, shuttle))]
+mod interleavings;
 mod outbox;
 mod shared;
 mod slot;
 mod state;
+mod surroundings;
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,16 +1,16 @@
 //! The state that the driver and all handles of an endpoint share.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{PoisonError, TryLockError};
 
 use sctp_core::{AssociationId, Destination};
-use sctp_io::{Clock, Notice, PacketIo, ReceiveBatch};
-use tokio::sync::Notify;
+use sctp_io::{Notice, PacketIo, ReceiveBatch};
 use virtual_time::Instant;
 
 use crate::error::CommunicationLost;
 use crate::state::{EndpointSignals, State};
+use crate::surroundings::atomic::{AtomicU64, Ordering};
+use crate::surroundings::{Clock, Mutex, MutexGuard, Notify};
 
 /// The socket, the clock, and the state behind its lock.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use sctp_core::{AssociationStatistics, AssociationStatus, Buffers, EventMask, EventQueue};
-use tokio::sync::Notify;
 
 use crate::error::CommunicationLost;
+use crate::surroundings::Notify;
 
 /// One association as its users see it.
 #[derive(Debug)]

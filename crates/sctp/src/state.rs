@@ -13,8 +13,7 @@ use std::sync::OnceLock;
 use sctp_core::{
     Association, AssociationId, Event, IncomingPolicy, Origin, ReconfigOutcome, StreamDirection,
 };
-use sctp_io::{AddressEvent, Doorbell, PacketIo, ReceiveBatch, Timer};
-use tokio::sync::Notify;
+use sctp_io::{AddressEvent, PacketIo, ReceiveBatch, Timer};
 use tokio::sync::futures::Notified;
 use virtual_time::Instant;
 
@@ -24,6 +23,7 @@ use crate::capture::Capture;
 use crate::error::CommunicationLost;
 use crate::outbox::Outbox;
 use crate::slot::{Ending, Holder, Last, Phase, Slot};
+use crate::surroundings::{Doorbell, Notify};
 
 /// Everything behind the endpoint's lock.
 pub(crate) struct State {

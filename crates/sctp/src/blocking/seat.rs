@@ -10,17 +10,18 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, PoisonError, TryLockError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use sctp_io::{AddressWatch, Doorbell, Notice, Room, Sources, Woken};
+use sctp_io::{AddressWatch, Notice, Room, Woken};
 
 use crate::error::{CommunicationLost, TimedOut};
 use crate::shared::{Next, Received, Shared};
 use crate::state::Openness;
+use crate::surroundings::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::surroundings::thread::{self, Thread};
+use crate::surroundings::{Doorbell, Mutex, MutexGuard, Sources};
 
 /// The state that all threads of a blocking endpoint share.
 pub(super) struct ThreadDriver {

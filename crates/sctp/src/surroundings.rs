@@ -1,0 +1,18 @@
+//! What an endpoint shares, waits by and takes from its surroundings: locks, threads, the clock, entropy.
+//!
+//! Here they are the standard library's and the kernel's. In tests of interleavings (the cfg `shuttle`) they are models, whose
+//! scheduler decides at each step who goes on (docs/decisions/0035).
+
+#[cfg(not(all(test, shuttle)))]
+pub(crate) use sctp_io::{Clock, Doorbell, Sources, os_entropy};
+#[cfg(not(all(test, shuttle)))]
+pub(crate) use std::sync::{Mutex, MutexGuard, atomic};
+#[cfg(not(all(test, shuttle)))]
+pub(crate) use std::thread;
+#[cfg(not(all(test, shuttle)))]
+pub(crate) use tokio::sync::Notify;
+
+#[cfg(all(test, shuttle))]
+pub(crate) use crate::interleavings::model::{Clock, Doorbell, Notify, Sources, os_entropy, thread};
+#[cfg(all(test, shuttle))]
+pub(crate) use shuttle::sync::{Mutex, MutexGuard, atomic};
