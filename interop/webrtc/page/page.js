@@ -83,6 +83,16 @@ function answer(channel) {
 const hex = async buffer => [...new Uint8Array(await crypto.subtle.digest('SHA-256', buffer))]
   .map(octet => octet.toString(16).padStart(2, '0')).join('');
 
+// A channel that the server opens, fills and closes. The server greets and waits for a word. The greeting has to come first: what a
+// page sends before anything has come on such a channel, and what comes to it until it is closed, may be lost in Chromium, which
+// connects the page's channel late; two-peers.html shows that without us (docs/decisions/0030).
+async function greeted(channel) {
+  const inbox = new Inbox(channel);
+  await inbox.next();
+  channel.send('go');
+  return inbox;
+}
+
 async function upload(connection) {
   const channel = connection.createDataChannel('upload');
   const inbox = new Inbox(channel);
@@ -108,7 +118,7 @@ async function upload(connection) {
 }
 
 async function download(channel) {
-  const inbox = new Inbox(channel);
+  const inbox = await greeted(channel);
   const all = new Uint8Array(BULK_BYTES);
   let at = 0;
   const began = performance.now();
@@ -137,14 +147,15 @@ async function closeHere(connection) {
   check('a stream is used again', next.id === stream, `${stream}, then ${next.id}`);
 }
 
-// The server waits for the word, so that the channel is open here before it is closed there.
 async function closeThere(channel) {
-  const inbox = new Inbox(channel);
-  await opened(channel);
-  channel.send('go');
+  const trail = [];
+  for (const kind of ['open', 'message', 'closing', 'close', 'error']) {
+    channel.addEventListener(kind, () => trail.push(`${kind} ${performance.now().toFixed(1)}`));
+  }
+  const inbox = await greeted(channel);
   await inbox.closed;
   const right = inbox.messages.length === 20 && inbox.messages.every((message, n) => show(message) === show(octets(n, 5000)));
-  check('the server closes a channel, after all its messages', right, `${inbox.messages.length} messages`);
+  check('the server closes a channel, after all its messages', right, `${inbox.messages.length} messages${right ? '' : `: ${trail}`}`);
 }
 
 // One connection. The server answers the offer in the role that the path names.

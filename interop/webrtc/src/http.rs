@@ -42,6 +42,7 @@ fn exchange(stream: TcpStream, posts: &Sender<Post>) -> io::Result<()> {
     let body = read_body(&mut reader)?;
     let (status, kind, content) = match (method.as_str(), path.as_str()) {
         ("GET", path) if path == "/" || path.starts_with("/?") => ("200 OK", "text/html", PAGE.to_owned()),
+        ("GET", path) if path.starts_with("/two-peers.html") => ("200 OK", "text/html", TWO_PEERS.to_owned()),
         ("GET", "/page.js") => ("200 OK", "text/javascript", SCRIPT.to_owned()),
         ("POST", _) => ("200 OK", "text/plain", post(posts, path, body)),
         _ => ("404 Not Found", "text/plain", String::new()),
@@ -82,6 +83,7 @@ fn post(posts: &Sender<Post>, path: String, body: String) -> String {
 }
 
 const PAGE: &str = include_str!("../page/index.html");
+const TWO_PEERS: &str = include_str!("../page/two-peers.html");
 const SCRIPT: &str = include_str!("../page/page.js");
 /// How long a request or an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);

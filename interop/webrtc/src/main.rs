@@ -1,15 +1,20 @@
 //! WebRTC data channels on our own SCTP, with a browser at the other end.
 //!
 //! ```text
-//! webrtc-chromium [--address A] [--browser PROGRAM] [--interleaving off|on] [--seconds N]
+//! webrtc-chromium [--address A] [--browser PROGRAM] [--interleaving off|on] [--seconds N] [--capture FOLDER]
+//!                 [--page channels|two-peers]
 //! ```
 //!
 //! Serves a page over HTTP on loopback, prints where, and, with `--browser`, opens it in a headless one. The page makes two connections
-//! and posts what it found; the exit status is 0 if that, and what was found here, is as it must be.
+//! and posts what it found; the exit status is 0 if that, and what was found here, is as it must be. With `--capture` the SCTP packets
+//! of each connection are in a file of that folder, named for the server's role in DTLS.
+//! The page `two-peers` has nothing to do with our own SCTP: it counts what the browser loses, or tells too early, between two
+//! connections of its own.
 #![forbid(unsafe_code)]
 
 mod agreed;
 mod browser;
+mod capture;
 mod description;
 mod http;
 mod judgement;
@@ -18,6 +23,7 @@ mod scenario;
 mod session;
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
@@ -27,6 +33,7 @@ use data_channel::DtlsRole;
 use sctp_core::Capability;
 
 use self::browser::Browser;
+use self::capture::Capture;
 use self::description::Description;
 use self::http::Post;
 use self::judgement::{Checks, PageResult};
@@ -61,6 +68,10 @@ struct Options {
     interleaving: bool,
     /// How long all of it may take.
     patience: Duration,
+    /// The folder for the packets of the connections.
+    captures: Option<PathBuf>,
+    /// Whether the browser is to talk to itself.
+    between_peers: bool,
 }
 
 impl Options {
@@ -70,12 +81,18 @@ impl Options {
             browser: None,
             interleaving: false,
             patience: Duration::from_secs(60),
+            captures: None,
+            between_peers: false,
         };
         while let Some(name) = words.next() {
             let value = words.next().ok_or(format!("{name} needs a value"))?;
             let wrong = |_| format!("{name} cannot be {value}");
             match name.as_str() {
                 "--address" => options.address = value.parse().map_err(|_| wrong(()))?,
+                "--page" if ["channels", "two-peers"].contains(&value.as_str()) => {
+                    options.between_peers = value == "two-peers"
+                }
+                "--capture" => options.captures = Some(value.into()),
                 "--browser" => options.browser = Some(value),
                 "--interleaving" if ["on", "off"].contains(&value.as_str()) => {
                     options.interleaving = value == "on"
@@ -92,7 +109,8 @@ fn run(options: &Options) -> Result<bool, Failure> {
     let deadline = Instant::now() + options.patience;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let page_patience = options.patience.saturating_sub(Duration::from_secs(5)).as_millis();
-    let url = format!("http://{}/?patience={page_patience}", listener.local_addr()?);
+    let page = if options.between_peers { "two-peers.html" } else { "" };
+    let url = format!("http://{}/{page}?patience={page_patience}", listener.local_addr()?);
     println!("page at {url}");
     let (posts, posted) = mpsc::channel();
     std::thread::spawn(move || http::serve(&listener, &posts));
@@ -102,6 +120,9 @@ fn run(options: &Options) -> Result<bool, Failure> {
     drop(browser);
     let (page, reports) = outcome?;
     println!("{}\n{}", page.browser, page.measured);
+    if options.between_peers {
+        return Ok(true);
+    }
     let mut checks = Checks::default();
     for report in reports {
         match report {
@@ -152,11 +173,14 @@ fn answer(options: &Options, post: &Post, role: DtlsRole, patience: Duration) ->
     let socket = session::socket(options.address)?;
     let offer = Description::read(&post.body)?;
     let entropy = std::array::from_fn(|_| rand::random());
-    let (peer, answer) = Peer::answer(&offer, role, socket.local_addr()?, entropy)?;
-    let setup = match role {
-        DtlsRole::Client => "active",
-        DtlsRole::Server => "passive",
+    let (mut peer, answer) = Peer::answer(&offer, role, socket.local_addr()?, entropy)?;
+    let (setup, name) = match role {
+        DtlsRole::Client => ("active", "client.pcapng"),
+        DtlsRole::Server => ("passive", "server.pcapng"),
     };
+    if let Some(folder) = &options.captures {
+        peer.capture = Some(Capture::create(&folder.join(name))?);
+    }
     let _gone = post.answer.send(answer.write(setup, description::mid(&post.body)));
     Ok(std::thread::spawn(move || session::run(peer, &socket, role, patience)))
 }

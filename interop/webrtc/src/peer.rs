@@ -17,7 +17,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use data_channel::{ChannelEvent, ChannelLimits, DataChannels, DtlsRole};
 use dimpl::{Config, Dtls, DtlsCertificate, Output};
@@ -29,6 +29,7 @@ use sctp_core::{
 };
 use sha2::{Digest, Sha256};
 
+use crate::capture::{Capture, Direction};
 use crate::description::Description;
 
 /// Any reason for which a connection ends too early.
@@ -63,6 +64,7 @@ pub(crate) struct Peer {
     pub(crate) channels: Option<DataChannels>,
     role: DtlsRole,
     limits: ChannelLimits,
+    pub(crate) capture: Option<Capture>,
     transmits: VecDeque<(SocketAddr, Vec<u8>)>,
     events: VecDeque<PeerEvent>,
 }
@@ -112,6 +114,7 @@ impl Peer {
             channels: None,
             role,
             limits: ChannelLimits { peer_message_bytes: offer.message_bytes, ..ChannelLimits::default() },
+            capture: None,
             transmits: VecDeque::new(),
             events: VecDeque::new(),
         };
@@ -228,6 +231,7 @@ impl Peer {
                     self.connect(now)?;
                 }
                 Output::ApplicationData(payload) => {
+                    write_down(&mut self.capture, Direction::FromBrowser, payload)?;
                     let source = Destination::channel(0);
                     let packet = Datagram { source, local: None, ecn: Ecn::NotEct, payload };
                     self.sctp.handle_packet(self.now(now), packet);
@@ -276,12 +280,21 @@ impl Peer {
         }
         let mut packet = Vec::new();
         while self.sctp.poll_transmit(at, &mut packet).is_some() {
+            write_down(&mut self.capture, Direction::ToBrowser, &packet)?;
             self.dtls.send_application_data(&packet)?;
             packet.clear();
             self.drain_dtls(now)?;
         }
         Ok(())
     }
+}
+
+/// Adds a packet to a capture, if there is one.
+fn write_down(capture: &mut Option<Capture>, direction: Direction, packet: &[u8]) -> Result<(), Failure> {
+    if let Some(capture) = capture {
+        capture.add(SystemTime::now().duration_since(UNIX_EPOCH)?, direction, packet)?;
+    }
+    Ok(())
 }
 
 /// Makes a certificate of a moment's life: it is known by its fingerprint, and nobody signs it (RFC 8827 §6.5).

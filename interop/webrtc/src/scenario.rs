@@ -5,9 +5,10 @@
 //! | `control` | both (`negotiated`) | words of the page that begin what follows |
 //! | `echo-…` | page | every message goes back |
 //! | `ours-…` | server | the page sends every message back |
-//! | `upload`, `download` | page, server | 10 MB, then its SHA-256 as text |
+//! | `upload` | page | 10 MB, then its SHA-256 as text from the server |
+//! | `download` | server | a greeting and a word of the page, then 10 MB and its SHA-256 as text of the server, which then closes it |
 //! | `close-by-page` | page | 20 messages of the page, which then closes it |
-//! | `close-by-server` | server | a word of the page, then 20 messages of the server, which then closes it |
+//! | `close-by-server` | server | a greeting and a word of the page, then 20 messages of the server, which then closes it |
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -57,8 +58,8 @@ enum Purpose {
     Counted {
         messages: usize,
     },
-    /// The server sends messages and closes the channel, as soon as the page has said a word.
-    Farewell,
+    /// The server sends these messages and closes the channel, as soon as the page has said a word.
+    Farewell(VecDeque<Payload>),
     /// The server alone sends.
     OneWay,
 }
@@ -164,8 +165,8 @@ impl Scenario {
         match &mut task.purpose {
             Purpose::Echo => task.queue.push_back(payload),
             Purpose::Counted { messages } => *messages += 1,
-            Purpose::Farewell => {
-                task.queue.extend((0..20).map(|n| Payload::binary(octets(n, 5000))));
+            Purpose::Farewell(messages) => {
+                task.queue.append(messages);
                 (task.purpose, task.then_closes) = (Purpose::OneWay, true);
             }
             Purpose::OneWay => self.checks.note("no violation", false, "a message where only we send"),
@@ -240,17 +241,29 @@ impl Scenario {
                     .map(Payload::Binary)
                     .collect();
                 queue.push_back(Payload::text(hex(&Sha256::digest(&all))));
-                self.open(now, peer, ChannelConfig::reliable("download"), Purpose::OneWay, queue)?;
+                self.open_and_greet(now, peer, "download", queue)?;
             }
             b"close" => {
-                let config = ChannelConfig::reliable("close-by-server");
-                self.open(now, peer, config, Purpose::Farewell, VecDeque::new())?;
+                let queue = (0..20).map(|n| Payload::binary(octets(n, 5000))).collect();
+                self.open_and_greet(now, peer, "close-by-server", queue)?;
                 self.is_late = true;
             }
             b"end" => (self.is_ending, self.is_late) = (true, true),
             other => self.checks.note("no violation", false, &String::from_utf8_lossy(other)),
         }
         Ok(())
+    }
+
+    /// Opens a channel, greets on it, and waits for a word before these messages go and it is closed: page.js tells why.
+    fn open_and_greet(
+        &mut self,
+        now: Instant,
+        peer: &mut Peer,
+        label: &str,
+        messages: VecDeque<Payload>,
+    ) -> Result<(), Failure> {
+        let greeting = VecDeque::from([Payload::text("welcome")]);
+        self.open(now, peer, ChannelConfig::reliable(label), Purpose::Farewell(messages), greeting)
     }
 
     fn open(
@@ -263,11 +276,10 @@ impl Scenario {
     ) -> Result<(), Failure> {
         let at = peer.now(now);
         let Some(channels) = &mut peer.channels else { return Ok(()) };
-        let then_closes = matches!(purpose, Purpose::OneWay);
         let label = config.label.clone();
         let config = ChannelConfig { protocol: "test".to_owned(), ..config };
         let stream = channels.open(at, &mut peer.sctp, config)?;
-        self.tasks.insert(stream, Task { queue, then_closes, ..Task::new(purpose, &label) });
+        self.tasks.insert(stream, Task { queue, ..Task::new(purpose, &label) });
         Ok(())
     }
 }
