@@ -39,7 +39,7 @@ impl Application for Echo {
         }
         while let Some(received) = endpoint.receive(now, id) {
             self.messages += 1;
-            self.refused += u64::from(endpoint.send(now, id, received.message).is_err());
+            self.refused += u64::from(endpoint.send(now, id, received.message.into()).is_err());
         }
     }
 }

@@ -13,7 +13,7 @@ use netsim::sctp::{Application, SctpHost};
 use netsim::{CapturePoint, CaptureScope, Direction, Ended, HostId, LinkId, LinkSpec, World};
 use sctp_core::{
     AssociationConfig, AssociationId, Destination, Encapsulation, Endpoint, EndpointConfig, Event, Message,
-    SctpPort, StreamId,
+    ReceivedMessage, SctpPort, StreamId,
 };
 use virtual_time::Instant;
 
@@ -42,10 +42,10 @@ impl Application for User {
             }
             Event::MessageReady => {
                 while let Some(received) = endpoint.receive(now, id) {
-                    let Message { stream, payload, .. } = received.message.clone();
+                    let ReceivedMessage { stream, payload, .. } = received.message.clone();
                     self.received.push((stream.get(), payload.to_vec()));
                     if self.role == Role::Server {
-                        endpoint.send(now, id, received.message).unwrap();
+                        endpoint.send(now, id, received.message.into()).unwrap();
                     }
                 }
             }

@@ -137,9 +137,9 @@ pub use config::{
     AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, CrowdLimits, Discovery,
     EndpointConfig, EventGroup, EventLimit, EventLimits, EventMask, Exposure, Extensions, HeartbeatConfig,
     Heartbeats, HmacPreference, ImmediateSack, IncomingPolicy, InitRate, InitialWindow, LossDetection,
-    MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathSetting, PathsConfig, Profile, ReconfigConfig,
-    RecoveryConfig, RtoConfig, SackConfig, Setting, StandingQueue, StreamScheduler, StreamShare, Streams,
-    TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
+    MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathSetting, PathSettings, PathsConfig, Profile,
+    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, Setting, StandingQueue, StreamScheduler,
+    StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner, Newcomer, NewcomerId, RefusalCause};
 pub use error::{
@@ -151,7 +151,7 @@ pub use event::{
     AddressChange, AddressOutcome, AssociationState, Event, EventCounters, EventQueue, Origin, PathState,
     ReconfigOutcome, StreamDirection,
 };
-pub use message::{Delivery, Message, Piece, Received, Reliability};
+pub use message::{Delivery, Message, MessageNumber, Piece, Received, ReceivedMessage, Reliability};
 pub use sctp_wire::{
     ChunkSet, ChunkType, Fsn, HmacAlgorithm, Mid, PayloadProtocolId, SctpPort, SharedKeyId, Ssn, StreamId,
     Tsn,

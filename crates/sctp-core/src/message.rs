@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use bytes::Bytes;
-use sctp_wire::{PayloadProtocolId, StreamId};
+use sctp_wire::{Mid, PayloadProtocolId, Ssn, StreamId, Tsn};
 use virtual_time::Instant;
 
 /// Whether a message waits for earlier ones of its stream.
@@ -36,7 +36,7 @@ pub enum Reliability {
     Priority(u32),
 }
 
-/// A user message: whole on both sides, whatever packets it travelled in.
+/// A user message to be sent: it arrives whole, whatever packets it travels in, as a [`ReceivedMessage`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The stream it belongs to.
@@ -112,13 +112,67 @@ impl Message {
     }
 }
 
-/// A message from the peer, and how long head-of-line blocking held it.
+/// A user message as it arrived: what of a [`Message`] has travelled.
+///
+/// It becomes a [`Message`] again, reliable and without a mark, for whoever sends it back or on.
+///
+/// ```
+/// use sctp_core::{Message, ReceivedMessage};
+///
+/// fn answer(request: ReceivedMessage) -> Message {
+///     Message::from(request).with_retransmissions(3)
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReceivedMessage {
+    /// The stream it came on.
+    pub stream: StreamId,
+    /// The payload protocol identifier that the peer gave it, host byte order.
+    pub ppid: PayloadProtocolId,
+    /// Whether it kept its place among the messages of its stream.
+    pub delivery: Delivery,
+    /// The content of the message. It may share a block with others that came with it, of a packet, or of up to 16 KiB from
+    /// 1000 octets on: who keeps one of many for long copies it.
+    pub payload: Bytes,
+}
+
+impl From<ReceivedMessage> for Message {
+    fn from(received: ReceivedMessage) -> Self {
+        let ReceivedMessage { stream, ppid, delivery, payload } = received;
+        Self { ppid, ..Self::new(stream, delivery, payload) }
+    }
+}
+
+/// Whether a message is what another one became on its way: what of the two travels is equal.
+impl PartialEq<Message> for ReceivedMessage {
+    fn eq(&self, sent: &Message) -> bool {
+        let Message { stream, ppid, delivery, payload, reliability: _, context: _ } = sent;
+        (self.stream, self.ppid, self.delivery, &self.payload) == (*stream, *ppid, *delivery, payload)
+    }
+}
+
+/// The number that the sender gave a message within its stream (`rcv_ssn` of RFC 6458 §5.3.5): which of the two is one answer
+/// for the whole association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageNumber {
+    /// The number of an ordered message in DATA (RFC 9260 §3.3.1), which counts to 65535 and begins again.
+    Ssn(Ssn),
+    /// The number of a message in I-DATA (RFC 8260 §2.1). Unordered messages of a stream are counted apart from ordered ones.
+    Mid(Mid),
+}
+
+/// A message from the peer, with its numbers, and how long head-of-line blocking held it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Received {
-    /// The message that arrived. A payload may share a block with others that came with it, of a packet, or of
-    /// up to 16 KiB from 1000 octets on: who keeps one of many for long copies it.
-    pub message: Message,
+    /// The message that arrived.
+    pub message: ReceivedMessage,
+    /// The TSN of the chunk with which the message begins (`rcv_tsn` of RFC 6458 §5.3.5), by which it is found in a capture. The
+    /// pieces of one message have the same.
+    pub tsn: Tsn,
+    /// The number of the message in its stream. `None`: it came unordered in DATA, where such messages have none.
+    pub number: Option<MessageNumber>,
     /// The time when its last missing octet arrived.
     pub complete_at: Instant,
     /// How long it was complete but waited for an earlier message of its stream; zero if it did not wait.

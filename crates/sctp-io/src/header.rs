@@ -213,4 +213,6 @@ fn ecn_bits(ecn: Ecn) -> u8 {
 const PACKETS_AT_ONCE: usize = 64;
 
 #[cfg(test)]
+pub(crate) mod observer;
+#[cfg(test)]
 mod tests;

@@ -55,13 +55,14 @@ impl Association {
     /// Sends a message, waiting while the send buffer is full.
     ///
     /// Returns as soon as the message is queued; where the congestion and receive windows allow, it has then left
-    /// already. Cancellation-safe: a future dropped before it completed has queued nothing.
+    /// already. What was [received](sctp_core::ReceivedMessage) can be sent back or on as it is. Cancellation-safe: a future
+    /// dropped before it completed has queued nothing.
     ///
     /// # Errors
     ///
     /// See [`SendError`]; never `BufferFull`.
-    pub async fn send(&self, message: Message) -> Result<(), SendError> {
-        self.send_from(&mut Some(message)).await
+    pub async fn send(&self, message: impl Into<Message>) -> Result<(), SendError> {
+        self.send_from(&mut Some(message.into())).await
     }
 
     /// Sends a message that stays where it is until there is room.
@@ -81,8 +82,8 @@ impl Association {
     /// # Errors
     ///
     /// See [`SendError`]; `BufferFull` hands the message back.
-    pub fn try_send(&self, message: Message) -> Result<(), SendError> {
-        self.inner.shared.send(|state, now| self.queue(state, now, message))
+    pub fn try_send(&self, message: impl Into<Message>) -> Result<(), SendError> {
+        self.inner.shared.send(|state, now| self.queue(state, now, message.into()))
     }
 
     /// Hands a message to the core; sending is the caller's to bring about.

@@ -60,7 +60,7 @@ impl VirtualWire {
         let Some(id) = self.id.filter(|_| self.echoes) else { return };
         while let Some(received) = self.endpoint.receive(self.now, id) {
             // What cannot be sent any more is not: the script hears nothing, which is what it checks.
-            let _refused = self.endpoint.send(self.now, id, received.message);
+            let _refused = self.endpoint.send(self.now, id, received.message.into());
         }
     }
 

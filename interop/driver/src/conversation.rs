@@ -160,7 +160,7 @@ impl Conversation {
                     Some(event) => self.note(&event),
                     None => self.is_told_all = true,
                 },
-                received = association.recv() => return Ok(received?.map(|received| received.message)),
+                received = association.recv() => return Ok(received?.map(|received| received.message.into())),
             }
         }
     }

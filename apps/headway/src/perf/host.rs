@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sctp::{Association, Message, Received};
+use sctp::{Association, Message, Received, ReceivedMessage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
@@ -139,8 +139,9 @@ impl CurrentRun {
             self.count(&received)?;
             let messages = received.drain(..).map(|received| received.message);
             if self.plan.is_echoed {
-                let echo = messages
-                    .map(|Message { stream, delivery, payload, .. }| Message::new(stream, delivery, payload));
+                let echo = messages.map(|ReceivedMessage { stream, delivery, payload, .. }| {
+                    Message::new(stream, delivery, payload)
+                });
                 association.send_many(echo).await.map_err(broke_off)?;
             }
         }

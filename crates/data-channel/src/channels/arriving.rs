@@ -2,7 +2,7 @@
 
 use std::collections::btree_map::Entry;
 
-use sctp_core::{Message, PayloadProtocolId, StreamId};
+use sctp_core::{PayloadProtocolId, ReceivedMessage, StreamId};
 
 use super::channel::{Channel, OwnReset, Stage};
 use super::{ChannelEvent, DataChannels};
@@ -13,7 +13,7 @@ use crate::payload::{NotPayload, Payload};
 
 impl DataChannels {
     /// Takes a message from the association.
-    pub(super) fn take(&mut self, message: Message) {
+    pub(super) fn take(&mut self, message: ReceivedMessage) {
         let stream = message.stream;
         let outcome = if message.ppid == PayloadProtocolId::WEBRTC_DCEP {
             self.take_control(stream, &message.payload)
@@ -72,7 +72,7 @@ impl DataChannels {
         Ok(())
     }
 
-    fn take_payload(&mut self, message: Message) -> Result<(), ChannelViolation> {
+    fn take_payload(&mut self, message: ReceivedMessage) -> Result<(), ChannelViolation> {
         let channel = message.stream;
         let payload = Payload::from_wire(message.ppid, message.payload).map_err(|what| match what {
             NotPayload::NotText => ChannelViolation::NotText,

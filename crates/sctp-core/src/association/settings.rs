@@ -7,7 +7,7 @@ use virtual_time::Instant;
 use super::Association;
 use super::outbound::Outbound;
 use super::timers::{Timer, Timers};
-use crate::config::{PathMtuConfig, PathSetting, Setting};
+use crate::config::{PathMtuConfig, PathSetting, PathSettings, Setting};
 use crate::error::{ConfigError, SettingError};
 use crate::event::PathState;
 use crate::path::Path;
@@ -36,6 +36,7 @@ impl Association {
             }
             Setting::Attempts(_) | Setting::Paths(_) => self.outbound.paths.set_limits(&config),
             Setting::PathMtu(mtu) => {
+                self.outbound.each_path(Path::forget_own_mtu);
                 paths.into_iter().for_each(|path| self.outbound.set_mtu(now, path, mtu, timers));
             }
             Setting::MaxBurst(packets) => self.outbound.set_max_burst(packets),
@@ -71,10 +72,21 @@ impl Association {
             PathSetting::Attempts(attempts) => {
                 self.outbound.paths.path_mut(path).own_mut().attempts = attempts;
             }
-            PathSetting::PathMtu(mtu) => self.outbound.set_mtu(now, path, mtu, &mut self.outbox.timers),
+            PathSetting::PathMtu(mtu) => {
+                self.outbound.paths.path_mut(path).own_mut().path_mtu = Some(mtu);
+                self.outbound.set_mtu(now, path, mtu, &mut self.outbox.timers);
+            }
+            PathSetting::Dscp(dscp) => self.outbound.paths.path_mut(path).own_mut().dscp = dscp,
         }
         self.after_input(now);
         Ok(())
+    }
+
+    /// Returns the settings that a path has of its own; `None` if there is no such path.
+    #[must_use]
+    pub fn path_settings(&self, id: PathId) -> Option<PathSettings> {
+        let path = self.outbound.paths.by_id(id)?;
+        Some(self.outbound.paths.path(path).own())
     }
 }
 

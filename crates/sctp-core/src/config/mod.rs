@@ -36,7 +36,7 @@ pub use self::paths::{AnnouncedPrimary, Exposure, PathsConfig};
 pub use self::profile::{Profile, UnknownProfile};
 pub use self::reconfiguration::{Acceptance, ReconfigConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
-pub use self::setting::{Heartbeats, PathSetting, Setting};
+pub use self::setting::{Heartbeats, PathSetting, PathSettings, Setting};
 use crate::error::ConfigError;
 use crate::transmit::{Dscp, MAX_PATHS, is_unicast};
 
@@ -366,7 +366,8 @@ pub struct TransmissionConfig {
     /// The code point in the IP headers of all packets: what they ask of routers (RFC 2474; `spp_dscp` of RFC
     /// 6458 §8.1.12). Default CS0: nothing. Networks that tell signalling apart expect [`Dscp::CS5`] for it,
     /// for conferencing AF41; others clear it at their border. Answers to packets outside any association have
-    /// that of [`EndpointConfig::association`]. Change it where the network's operator says which is honoured.
+    /// that of [`EndpointConfig::association`]. Change it where the network's operator says which is honoured; by path where
+    /// paths lead through different networks ([`PathSetting::Dscp`]).
     pub dscp: Dscp,
 }
 

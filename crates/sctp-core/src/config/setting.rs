@@ -28,7 +28,8 @@ pub enum Setting {
     Paths(PathsConfig),
     /// The size of packets, fixed or searched for, on all paths; a search begins anew (SPP_PMTUD of SCTP_PEER_ADDR_PARAMS).
     PathMtu(PathMtuConfig),
-    /// The code point in the IP headers of all packets (`spp_dscp` of SCTP_PEER_ADDR_PARAMS).
+    /// The code point in the IP headers of packets on all paths without a [setting of their own](PathSetting::Dscp) (`spp_dscp` of
+    /// SCTP_PEER_ADDR_PARAMS).
     Dscp(Dscp),
     /// The most packets on one occasion (SCTP_MAX_BURST, RFC 6458 §8.1.24).
     MaxBurst(u32),
@@ -50,6 +51,24 @@ pub enum PathSetting {
     Attempts(Option<u32>),
     /// The size of packets on this path, fixed or searched for; a search begins anew (`spp_pathmtu`, SPP_PMTUD).
     PathMtu(PathMtuConfig),
+    /// The code point in the IP headers of packets on this path (`spp_dscp`); `None` is that of the association.
+    Dscp(Option<Dscp>),
+}
+
+/// The settings that one path has of its own, as [`PathSetting`] made them ([`Association::path_settings`]).
+///
+/// [`Association::path_settings`]: crate::Association::path_settings
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PathSettings {
+    /// The HEARTBEATs on the path.
+    pub heartbeats: Heartbeats,
+    /// Path.Max.Retrans of the path; `None` is that of the association.
+    pub attempts: Option<u32>,
+    /// The size of packets on the path, fixed or searched for; `None` is that of the association.
+    pub path_mtu: Option<PathMtuConfig>,
+    /// The code point in the IP headers of packets on the path; `None` is that of the association.
+    pub dscp: Option<Dscp>,
 }
 
 /// The HEARTBEATs on one path.
@@ -98,7 +117,9 @@ impl PathSetting {
             Self::Heartbeats(Heartbeats::Every(interval)) => {
                 super::duration("heartbeats", *interval, Duration::ZERO, super::YEAR)
             }
-            Self::Heartbeats(Heartbeats::AsAssociation | Heartbeats::Off) | Self::Attempts(_) => Ok(()),
+            Self::Heartbeats(Heartbeats::AsAssociation | Heartbeats::Off)
+            | Self::Attempts(_)
+            | Self::Dscp(_) => Ok(()),
             Self::PathMtu(path_mtu) => path_mtu.validate(),
         }
     }

@@ -25,12 +25,12 @@ pub(crate) use self::ids::PathIds;
 use self::pmtud::PathMtu;
 use self::rto::RtoEstimator;
 pub(crate) use self::set::{Added, Loss, PathSet, VerificationSlot};
-use crate::config::{AssociationConfig, Heartbeats, PathMtuConfig};
+use crate::config::{AssociationConfig, PathMtuConfig, PathSettings};
 use crate::event::PathState;
 use crate::seldom::Seldom;
 use crate::stats::{PathStatistics, PathTally};
 use crate::trace;
-use crate::transmit::{Destination, PathId, PathIndex};
+use crate::transmit::{Destination, Dscp, PathId, PathIndex};
 
 /// One path to the peer.
 #[derive(Debug)]
@@ -57,15 +57,7 @@ pub(crate) struct Path {
     pub(crate) counters: PathTally,
     pub(crate) mtu: PathMtu,
     /// The settings that only this path has.
-    own: Seldom<OwnSettings>,
-}
-
-/// The settings of a path that are not those of its association.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct OwnSettings {
-    pub(crate) heartbeats: Heartbeats,
-    /// Path.Max.Retrans.
-    pub(crate) attempts: Option<u32>,
+    own: Seldom<PathSettings>,
 }
 
 /// The kind of answer that came on a path.
@@ -151,12 +143,25 @@ impl Path {
     }
 
     /// Returns the settings that only this path has.
-    pub(crate) fn own(&self) -> OwnSettings {
+    pub(crate) fn own(&self) -> PathSettings {
         self.own.get()
     }
 
-    pub(crate) fn own_mut(&mut self) -> &mut OwnSettings {
+    pub(crate) fn own_mut(&mut self) -> &mut PathSettings {
         self.own.note()
+    }
+
+    /// Returns the code point of packets on this path, where its association's is this one.
+    #[inline]
+    pub(crate) fn dscp(&self, of_association: Dscp) -> Dscp {
+        self.own.as_ref().and_then(|own| own.dscp).unwrap_or(of_association)
+    }
+
+    /// The path has the packet size of its association again.
+    pub(crate) fn forget_own_mtu(&mut self) {
+        if self.own.exists() {
+            self.own.note().path_mtu = None;
+        }
     }
 
     /// The size of packets is another one, or looked for in another way; returns whether packets became smaller.

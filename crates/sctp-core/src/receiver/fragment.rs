@@ -1,6 +1,7 @@
 //! The content of DATA (RFC 9260 §3.3.1) and I-DATA (RFC 8260 §2.1) as one: a message or a piece of one, and
 //! the number its message has in its stream.
 
+use crate::message::{Delivery, MessageNumber};
 use sctp_wire::{Chunks, Data, DataFlags, Fsn, IData, Mid, PayloadProtocolId, Ssn, StreamId, Tsn};
 
 /// A DATA or I-DATA chunk.
@@ -29,8 +30,15 @@ impl<'a> DataChunk<'a> {
 
     /// Returns the place of its message in its stream; `None` for an unordered one, which has none (RFC 9260
     /// §6.6).
+    #[inline]
     pub(super) fn order(&self) -> Option<Sequence> {
         (!self.flags.unordered).then_some(self.sequence)
+    }
+
+    /// Returns whether its message has a place in its stream.
+    #[inline]
+    pub(super) fn delivery(&self) -> Delivery {
+        if self.flags.unordered { Delivery::Unordered } else { Delivery::Ordered }
     }
 }
 
@@ -76,6 +84,25 @@ impl Numbering {
     /// Returns how many steps lead from one number forward to another, wrapping.
     pub(super) const fn distance(self, from: Sequence, to: Sequence) -> u32 {
         to.0.wrapping_sub(from.0) / self.step()
+    }
+
+    /// Returns the number as users see it; `None` for an unordered message in DATA, which has none.
+    #[inline]
+    pub(super) fn shown(self, sequence: Sequence, delivery: Delivery) -> Option<MessageNumber> {
+        match (self, delivery) {
+            (Self::Ssn, Delivery::Ordered) => Some(MessageNumber::Ssn(sequence.ssn())),
+            (Self::Ssn, Delivery::Unordered) => None,
+            (Self::Mid, Delivery::Ordered | Delivery::Unordered) => Some(MessageNumber::Mid(sequence.mid())),
+        }
+    }
+
+    /// Returns what [`shown`](Self::shown) makes a number of.
+    pub(super) fn read(number: Option<MessageNumber>) -> (Self, Sequence) {
+        match number {
+            None => (Self::Ssn, Sequence::default()),
+            Some(MessageNumber::Ssn(ssn)) => (Self::Ssn, ssn.into()),
+            Some(MessageNumber::Mid(mid)) => (Self::Mid, mid.into()),
+        }
     }
 
     const fn step(self) -> u32 {

@@ -8,14 +8,14 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use sctp_wire::{PayloadProtocolId, StreamId};
+use sctp_wire::{PayloadProtocolId, StreamId, Tsn};
 use virtual_time::Instant;
 
 use super::ReceiverViolation;
 use super::fragment::{DataChunk, Numbering, Sequence};
 use super::reassembly::Assembled;
 use crate::allocation::{BESIDE_PAYLOAD_BYTES, allocated_bytes, beside_bytes};
-use crate::message::{Delivery, Message, Piece, Received};
+use crate::message::{Delivery, Piece, Received, ReceivedMessage};
 use crate::stats::BlockingStatistics;
 use crate::steps::step;
 use crate::stream_set::StreamSet;
@@ -94,7 +94,7 @@ impl Ordering {
     /// Takes a complete message; says whether anything new waits for the application.
     #[inline]
     pub(super) fn insert(&mut self, now: Instant, message: Assembled) -> bool {
-        let Some(order) = message.order else {
+        let Some(order) = message.order() else {
             self.deliver(now, now, message);
             return true;
         };
@@ -137,16 +137,27 @@ impl Ordering {
     /// Delivers a message that is [expected](Self::expects), while none is blocked.
     #[inline(always)]
     pub(super) fn deliver_expected(&mut self, now: Instant, fragment: &DataChunk<'_>, payload: Bytes) {
-        let &DataChunk { stream, ppid, sequence, .. } = fragment;
-        let mut delivery = Delivery::Unordered;
+        let &DataChunk { tsn, stream, ppid, sequence, .. } = fragment;
+        let (numbering, mut delivery) = (self.numbering, Delivery::Unordered);
         if !fragment.flags.unordered {
             delivery = Delivery::Ordered;
             if let Some(next) = self.next.get_mut(usize::from(stream.get())) {
-                *next = self.numbering.next(sequence);
+                *next = numbering.next(sequence);
             }
         }
         let (complete_at, blocked_nanos, piece) = (now, 0, None);
-        self.push_ready(Ready { payload, complete_at, blocked_nanos, piece, ppid, stream, delivery });
+        self.push_ready(Ready {
+            payload,
+            complete_at,
+            blocked_nanos,
+            piece,
+            ppid,
+            tsn,
+            sequence,
+            stream,
+            delivery,
+            numbering,
+        });
     }
 
     /// Changes the payloads of the messages that became ready last.
@@ -323,15 +334,15 @@ impl Ordering {
     }
 
     fn deliver(&mut self, now: Instant, complete_at: Instant, assembled: Assembled) {
-        let Assembled { stream, order, ppid, payload, piece } = assembled;
+        let Assembled { tsn, stream, delivery, sequence, ppid, payload, piece } = assembled;
         let blocked = now.since(complete_at);
         if !blocked.is_zero() {
             self.statistics.get_or_insert_default().record(stream, blocked);
         }
-        let delivery = if order.is_some() { Delivery::Ordered } else { Delivery::Unordered };
         self.beside_bytes += beside_bytes(payload.len());
-        let message = Message { ppid, ..Message::new(stream, delivery, payload) };
-        self.push_ready(Received { message, complete_at, blocked, piece }.into());
+        let number = self.numbering.shown(sequence, delivery);
+        let message = ReceivedMessage { stream, ppid, delivery, payload };
+        self.push_ready(Received { message, tsn, number, complete_at, blocked, piece }.into());
     }
 
     /// Returns what a stream waits for.
@@ -351,7 +362,7 @@ impl Ordering {
     }
 }
 
-/// A message that waits for the application, in 64 octets: there may be very many of them at once.
+/// A message that waits for the application, in 72 octets: there may be very many of them at once.
 #[derive(Debug)]
 struct Ready {
     payload: Bytes,
@@ -359,28 +370,35 @@ struct Ready {
     blocked_nanos: u64,
     piece: Option<Box<Piece>>,
     ppid: PayloadProtocolId,
+    tsn: Tsn,
+    sequence: Sequence,
     stream: StreamId,
     delivery: Delivery,
+    /// What the number counts as: a peer that began anew may number otherwise than before.
+    numbering: Numbering,
 }
 
 impl From<Ready> for Received {
     #[inline]
     fn from(ready: Ready) -> Self {
-        let Ready { payload, complete_at, blocked_nanos, piece, ppid, stream, delivery } = ready;
-        let message = Message { ppid, ..Message::new(stream, delivery, payload) };
+        let Ready { payload, complete_at, blocked_nanos, piece, .. } = ready;
+        let Ready { ppid, tsn, sequence, stream, delivery, numbering, .. } = ready;
+        let message = ReceivedMessage { stream, ppid, delivery, payload };
+        let number = numbering.shown(sequence, delivery);
         // Nearly no message has waited: a number of seconds is not divided out of nothing.
         let blocked = if blocked_nanos == 0 { Duration::ZERO } else { Duration::from_nanos(blocked_nanos) };
-        Self { message, complete_at, blocked, piece: piece.map(|piece| *piece) }
+        Self { message, tsn, number, complete_at, blocked, piece: piece.map(|piece| *piece) }
     }
 }
 
 impl From<Received> for Ready {
     fn from(received: Received) -> Self {
-        let Received { message, complete_at, blocked, piece } = received;
-        let Message { stream, ppid, delivery, payload, .. } = message;
+        let Received { message, tsn, number, complete_at, blocked, piece } = received;
+        let ReceivedMessage { stream, ppid, delivery, payload } = message;
+        let (numbering, sequence) = Numbering::read(number);
         let blocked_nanos = u64::try_from(blocked.as_nanos()).unwrap_or(u64::MAX);
         let piece = piece.map(Box::new);
-        Self { payload, complete_at, blocked_nanos, piece, ppid, stream, delivery }
+        Self { payload, complete_at, blocked_nanos, piece, ppid, tsn, sequence, stream, delivery, numbering }
     }
 }
 

@@ -4,13 +4,13 @@
 //! kinds of chunk differ in what makes neighbours; everything after that is the same.
 
 use bytes::Bytes;
-use sctp_wire::{PayloadProtocolId, StreamId};
+use sctp_wire::{PayloadProtocolId, StreamId, Tsn};
 
 use super::ReceiverViolation;
 use super::fragment::{DataChunk, Numbering, Sequence};
 use super::partial::Aborted;
 use super::tsn_map::{Position, TsnMap};
-use crate::message::Piece;
+use crate::message::{Delivery, Piece};
 use crate::stream_set::StreamSet;
 use interleaved::FsnPlace;
 use runs::Runs;
@@ -187,17 +187,29 @@ impl Assembled {
     /// Wraps a message that is no fragment.
     #[inline]
     pub(super) fn whole(fragment: &DataChunk<'_>, payload: Bytes) -> Self {
-        let (stream, order, ppid) = (fragment.stream, fragment.order(), fragment.ppid);
-        Self { stream, order, ppid, payload, piece: None }
+        let &DataChunk { tsn, stream, sequence, ppid, .. } = fragment;
+        Self { tsn, stream, delivery: fragment.delivery(), sequence, ppid, payload, piece: None }
+    }
+
+    /// Returns the place of the message in its stream; `None` for an unordered one.
+    #[inline]
+    pub(super) fn order(&self) -> Option<Sequence> {
+        match self.delivery {
+            Delivery::Ordered => Some(self.sequence),
+            Delivery::Unordered => None,
+        }
     }
 }
 
 /// A whole message, or a piece of one; not yet in order.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Assembled {
+    /// The TSN of its first fragment.
+    pub(super) tsn: Tsn,
     pub(super) stream: StreamId,
-    /// `None` for an unordered message.
-    pub(super) order: Option<Sequence>,
+    pub(super) delivery: Delivery,
+    /// The number of the message in its stream; of an unordered one in DATA it means nothing.
+    pub(super) sequence: Sequence,
     pub(super) ppid: PayloadProtocolId,
     pub(super) payload: Bytes,
     /// `None` for a message that is delivered as a whole.

@@ -9,7 +9,7 @@ use core::time::Duration;
 use netem::Impairments;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use sctp_core::{Message, StreamId};
+use sctp_core::{Message, ReceivedMessage, StreamId};
 
 use crate::net::{End, Pair, Reading, Setup, Sniffing, ms};
 
@@ -75,7 +75,7 @@ fn request(number: usize) -> Message {
     Message::unordered(StreamId::new(0), payload)
 }
 
-fn number(message: &Message) -> usize {
+fn number(message: &ReceivedMessage) -> usize {
     usize::try_from(u64::from_be_bytes(message.payload[..8].try_into().unwrap())).unwrap()
 }
 

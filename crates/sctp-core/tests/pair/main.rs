@@ -27,6 +27,7 @@ mod interleaving;
 mod laws;
 mod liars;
 mod newcomers;
+mod numbers;
 mod out_of_the_blue;
 mod partial_delivery;
 mod partial_reliability;

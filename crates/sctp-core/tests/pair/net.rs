@@ -124,7 +124,7 @@ impl Side {
     fn echo(&mut self, now: Instant) {
         let Some(id) = self.id else { return };
         while let Some(received) = self.endpoint.receive(now, id) {
-            self.endpoint.send(now, id, received.message).unwrap();
+            self.endpoint.send(now, id, received.message.into()).unwrap();
         }
     }
 

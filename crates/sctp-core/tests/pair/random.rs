@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use netem::{Impairments, Probability};
-use sctp_core::{Delivery, Event, Message, PayloadProtocolId, Profile, SendError, StreamId};
+use sctp_core::{Delivery, Event, Message, PayloadProtocolId, Profile, ReceivedMessage, SendError, StreamId};
 
 use crate::dice::Dice;
 use crate::net::{End, Pair, Setup, Sniffing, ms};
@@ -184,7 +184,7 @@ impl Check {
         }
     }
 
-    fn check(&mut self, message: &Message, case: &Case) {
+    fn check(&mut self, message: &ReceivedMessage, case: &Case) {
         let number = u32::from_be_bytes(message.payload[..4].try_into().unwrap());
         let stream = usize::from(message.stream.get());
         let is_unordered = message.delivery == Delivery::Unordered;

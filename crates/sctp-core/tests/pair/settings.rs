@@ -1,8 +1,11 @@
 //! Parameters of a running association are changed, each seen by what it does to packets. Round trip 20 ms.
 
+use std::collections::BTreeSet;
+
 use sctp_core::{
     AssociationConfig, AssociationError, ConfigError, Discovery, Dscp, Event, EventGroup, EventMask,
-    Heartbeats, PathId, PathSetting, PathState, Profile, RtoConfig, SackConfig, Setting, SettingError,
+    Heartbeats, PathId, PathSetting, PathSettings, PathState, Profile, RtoConfig, SackConfig, Setting,
+    SettingError,
 };
 
 use crate::net::{End, Pair, Setup, ms, ordered};
@@ -184,6 +187,56 @@ fn packets_ask_for_the_treatment_and_leave_in_bursts_as_set_last() {
     set(&mut pair, End::Left, Setting::MaxBurst(2));
     set(&mut pair, End::Left, Setting::Dscp(Dscp::CS5));
     assert_eq!(burst(&mut pair), (2, Dscp::CS5));
+}
+
+/// RFC 6458 §8.1.12, `spp_dscp`: the code point of a path goes before that of its association, until it is taken back.
+#[test]
+fn packets_on_a_path_with_a_code_point_of_its_own_carry_that_one() {
+    let mut setup = Setup::rfc9260();
+    setup.client.transmission.dscp = Dscp::AF21;
+    let mut pair = setup.two_homes().connected();
+    let codes = |pair: &mut Pair| {
+        let from = pair.side(End::Left).sent.len();
+        // HEARTBEATs go to both addresses, whether data does or not.
+        pair.run_ms(60_000);
+        let sent = &pair.side(End::Left).sent[from..];
+        let to = |last: &str| {
+            let codes: BTreeSet<u8> =
+                sent.iter().filter(|sent| sent.to.to_string() == last).map(|sent| sent.dscp.get()).collect();
+            codes.into_iter().collect::<Vec<_>>()
+        };
+        (to("10.0.0.2"), to("10.0.1.2"))
+    };
+    let of = |dscp: Dscp| vec![dscp.get()];
+    assert_eq!(codes(&mut pair), (of(Dscp::AF21), of(Dscp::AF21)));
+    set_path(&mut pair, End::Left, 1, PathSetting::Dscp(Some(Dscp::EF)));
+    assert_eq!(codes(&mut pair), (of(Dscp::AF21), of(Dscp::EF)));
+    set(&mut pair, End::Left, Setting::Dscp(Dscp::CS5));
+    assert_eq!(codes(&mut pair), (of(Dscp::CS5), of(Dscp::EF)));
+    set_path(&mut pair, End::Left, 1, PathSetting::Dscp(None));
+    assert_eq!(codes(&mut pair), (of(Dscp::CS5), of(Dscp::CS5)));
+}
+
+#[test]
+fn a_path_tells_the_settings_of_its_own() {
+    let mut pair = Setup::rfc9260().two_homes().connected();
+    let own = |pair: &Pair, path| {
+        let side = pair.side(End::Left);
+        side.endpoint.association(side.id.unwrap()).unwrap().path_settings(PathId::new(path))
+    };
+    assert_eq!(own(&pair, 1), Some(PathSettings::default()));
+    let mtu = changed(rfc9260().path_mtu, |it| it.bytes = 1000);
+    set_path(&mut pair, End::Left, 1, PathSetting::Heartbeats(Heartbeats::Every(ms(500))));
+    set_path(&mut pair, End::Left, 1, PathSetting::Attempts(Some(2)));
+    set_path(&mut pair, End::Left, 1, PathSetting::PathMtu(mtu));
+    set_path(&mut pair, End::Left, 1, PathSetting::Dscp(Some(Dscp::CS2)));
+    let settings = own(&pair, 1).unwrap();
+    assert_eq!((settings.heartbeats, settings.attempts), (Heartbeats::Every(ms(500)), Some(2)));
+    assert_eq!((settings.path_mtu, settings.dscp), (Some(mtu), Some(Dscp::CS2)));
+    assert_eq!((own(&pair, 0), own(&pair, 7)), (Some(PathSettings::default()), None));
+    // The packet size of all paths is that of each.
+    set(&mut pair, End::Left, Setting::PathMtu(mtu));
+    assert_eq!(own(&pair, 1).unwrap().path_mtu, None);
 }
 
 #[test]

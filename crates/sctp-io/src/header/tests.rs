@@ -1,74 +1,43 @@
 //! What a plain socket sees of what ours sent, on the loopback interface.
 
 use std::io::Read;
-use std::net::UdpSocket;
 
-use nix::cmsg_space;
-use nix::sys::socket::{ControlMessageOwned, recvmsg};
-use sctp_core::{Destination, Encapsulation};
+use sctp_core::Destination;
 
+use super::observer::Observer;
 use super::*;
 use crate::{Outgoing, PacketIo, UdpEncapsulation};
 
-/// Reads `expected` packets and says what the traffic class octet of each was.
-fn class_octets(receiver: &UdpSocket, expected: usize) -> Vec<u8> {
-    let class = |message| {
-        if let ControlMessageOwned::Ipv4Tos(octet) = message {
-            return Some(octet);
-        }
-        let ControlMessageOwned::Ipv6TClass(class) = message else { return None };
-        u8::try_from(class).ok()
-    };
-    let read = |_| {
-        let (mut octets, mut space) = ([0; 2_000], cmsg_space!(i32));
-        let mut slices = [io::IoSliceMut::new(&mut octets)];
-        let received =
-            recvmsg::<()>(receiver.as_raw_fd(), &mut slices, Some(&mut space), MsgFlags::empty()).unwrap();
-        received.cmsgs().unwrap().find_map(class).unwrap()
-    };
-    (0..expected).map(read).collect()
+fn observer(address: &str) -> Observer {
+    Observer::of_udp(address.parse().unwrap())
 }
 
-/// A socket that is told the traffic class of what it receives.
-fn receiver(address: &str) -> UdpSocket {
-    let receiver = UdpSocket::bind(address).unwrap();
-    receiver.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
-    let socket = socket2::SockRef::from(&receiver);
-    if receiver.local_addr().unwrap().is_ipv4() {
-        socket.set_recv_tos_v4(true).unwrap();
-    } else {
-        socket.set_recv_tclass_v6(true).unwrap();
-    }
-    receiver
-}
-
-fn at(receiver: &UdpSocket) -> Destination {
-    let address = receiver.local_addr().unwrap();
-    Destination { address: address.ip(), encapsulation: Encapsulation::Udp { port: address.port() } }
+fn at(observer: &Observer) -> Destination {
+    Destination::from(observer.address())
 }
 
 #[test]
 fn packets_carry_the_code_point_of_each_call_and_the_ecn_bits_beside_it_rfc_2474_3() {
     for (from, to) in [("127.0.0.1:0", "127.0.0.1:0"), ("[::1]:0", "[::1]:0"), ("[::]:0", "127.0.0.1:0")] {
-        let (here, there) = (UdpEncapsulation::bind(from.parse().unwrap()).unwrap(), receiver(to));
+        let (here, there) = (UdpEncapsulation::bind(from.parse().unwrap()).unwrap(), observer(to));
         let plain = Outgoing::single(at(&there), b"x");
         let source = Some(at(&there).address);
         here.send(&mut Outgoing { dscp: Dscp::CS5, ..plain }).unwrap();
         here.send(&mut { plain }).unwrap();
         here.send(&mut Outgoing { dscp: Dscp::AF41, ecn: Ecn::Ect0, source, ..plain }).unwrap();
-        assert_eq!(class_octets(&there, 3), [40 << 2, 0, 34 << 2 | 0b10], "{from} to {to}");
+        assert_eq!(there.class_octets(3, |_| true), [40 << 2, 0, 34 << 2 | 0b10], "{from} to {to}");
     }
 }
 
 #[test]
 fn every_packet_of_a_run_carries_the_code_point() {
     let (here, there) =
-        (UdpEncapsulation::bind("127.0.0.1:0".parse().unwrap()).unwrap(), receiver("127.0.0.1:0"));
+        (UdpEncapsulation::bind("127.0.0.1:0".parse().unwrap()).unwrap(), observer("127.0.0.1:0"));
     let contents = [7; 4_500];
     let run = Outgoing::single(at(&there), &contents);
     let (dscp, segment_bytes) = (Dscp::EF, Some(1_000));
     here.send(&mut Outgoing { dscp, segment_bytes, ..run }).unwrap();
-    assert_eq!(class_octets(&there, 5), [46 << 2; 5]);
+    assert_eq!(there.class_octets(5, |_| true), [46 << 2; 5]);
     assert_eq!((here.statistics().packets_sent, here.statistics().send_calls), (5, 1));
 }
 
@@ -98,7 +67,7 @@ fn df_bits(port: u16, send: impl FnOnce(), expected: usize) -> Option<Vec<bool>>
 
 #[test]
 fn df_is_set_where_fragmentation_is_forbidden_and_only_there() {
-    let there = receiver("127.0.0.1:0");
+    let there = observer("127.0.0.1:0");
     for address in ["127.0.0.1:0", "[::]:0"] {
         let here = UdpEncapsulation::bind(address.parse().unwrap()).unwrap();
         let kinds = [
@@ -113,7 +82,7 @@ fn df_is_set_where_fragmentation_is_forbidden_and_only_there() {
                 here.send(&mut packet).unwrap();
             }
         };
-        let Some(bits) = df_bits(there.local_addr().unwrap().port(), send, kinds.len()) else { return };
+        let Some(bits) = df_bits(there.address().port(), send, kinds.len()) else { return };
         assert_eq!(bits, kinds.map(|kind| kind == Fragmentation::Forbidden), "from {address}");
     }
 }

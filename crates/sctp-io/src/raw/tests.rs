@@ -358,3 +358,21 @@ fn a_kernel_with_its_own_sctp_is_refused_with_the_remedy() {
     assert!(error.contains("/etc/modprobe.d") && error.contains("UDP"), "{error}");
     assert!(check_kernel_sctp(&folder.join("there is no such folder")).is_ok());
 }
+
+/// RFC 2474 §3: what each packet asks of routers stands in the IP header that arrives, with the ECN bits beside it.
+#[test]
+fn packets_carry_the_code_point_of_each_call() {
+    for (here_at, there_at, number) in [("127.13.9.1", "127.13.9.2", 91), ("::1", "::1", 93)] {
+        let Some(here) = open(here_at, number, PortFilter::Kernel) else { return };
+        let there = open(there_at, number + 1, PortFilter::Kernel).unwrap();
+        let observer = crate::header::observer::Observer::of_sctp(there_at.parse().unwrap());
+        let payload = packet(number, number + 1, 100);
+        let plain = to(there_at, &payload);
+        here.send(&mut Outgoing { dscp: Dscp::CS5, ..plain }).unwrap();
+        here.send(&mut { plain }).unwrap();
+        here.send(&mut Outgoing { dscp: Dscp::AF41, ecn: Ecn::Ect0, ..plain }).unwrap();
+        let is_ours = |octets: &[u8]| octets.ends_with(&payload);
+        assert_eq!(observer.class_octets(3, is_ours), [40 << 2, 0, 34 << 2 | 0b10], "{here_at}");
+        assert_eq!(receive(&there, 3).len(), 3);
+    }
+}

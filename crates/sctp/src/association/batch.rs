@@ -43,8 +43,8 @@ impl Association {
     /// # Errors
     ///
     /// See [`SendError`]; never `BufferFull`. Those before the one concerned have been queued.
-    pub async fn send_many(&self, messages: impl IntoIterator<Item = Message>) -> Result<(), SendError> {
-        let mut messages = messages.into_iter();
+    pub async fn send_many(&self, messages: impl IntoIterator<Item: Into<Message>>) -> Result<(), SendError> {
+        let mut messages = messages.into_iter().map(Into::into);
         let mut waiting = None;
         loop {
             let queued = until(&self.inner.signals.writable, || self.queue_some(&mut waiting, &mut messages));

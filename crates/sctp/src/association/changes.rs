@@ -6,8 +6,8 @@
 use std::net::IpAddr;
 
 use sctp_core::{
-    AddressChangeError, AssociationConfig, Endpoint, PathId, PathSetting, ReconfigError, ResetDirection,
-    Setting, SettingError, StreamId, StreamStatistics, UnknownAssociation,
+    AddressChangeError, AssociationConfig, Endpoint, PathId, PathSetting, PathSettings, ReconfigError,
+    ResetDirection, Setting, SettingError, StreamId, StreamStatistics, UnknownAssociation,
 };
 use virtual_time::Instant;
 
@@ -29,6 +29,8 @@ use super::{Association, AssociationInner};
 /// let association = client.connect(server.local_address(), port).await?;
 /// association.set(Setting::Dscp(Dscp::CS5))?;
 /// association.set_path(PathId::FIRST, PathSetting::Heartbeats(Heartbeats::Every(Duration::from_secs(5))))?;
+/// association.set_path(PathId::FIRST, PathSetting::Dscp(Some(Dscp::AF41)))?;
+/// assert_eq!(association.path_settings(PathId::FIRST)?.dscp, Some(Dscp::AF41));
 /// # Ok(())
 /// # }
 /// ```
@@ -51,6 +53,17 @@ impl Association {
     pub fn set_path(&self, path: PathId, setting: PathSetting) -> Result<(), SettingError> {
         let id = self.inner.id;
         self.ask(|core, now| core.set_path(now, id, path, setting))
+    }
+
+    /// Returns the settings that a path has of its own, as [`set_path`](Self::set_path) made them.
+    ///
+    /// # Errors
+    ///
+    /// There is no such path, or the association is over.
+    pub fn path_settings(&self, path: PathId) -> Result<PathSettings, SettingError> {
+        let state = self.inner.shared.lock();
+        let association = state.core.association(self.inner.id).ok_or(UnknownAssociation)?;
+        association.path_settings(path).ok_or(SettingError::UnknownPath(path))
     }
 
     /// Returns the parameters that the association has now.

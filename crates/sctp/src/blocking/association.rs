@@ -27,7 +27,7 @@ impl Association {
     /// # Errors
     ///
     /// See [`SendError`]; never `BufferFull`.
-    pub fn send(&self, message: Message) -> Result<(), SendError> {
+    pub fn send(&self, message: impl Into<Message>) -> Result<(), SendError> {
         match self.inner.try_send(message) {
             Err(SendError::BufferFull(message)) => self.driver.wait(self.inner.send(message)),
             outcome => outcome,
@@ -39,8 +39,8 @@ impl Association {
     /// # Errors
     ///
     /// See [`SendError`]; `BufferFull` hands the message back when the time is over.
-    pub fn send_timeout(&self, message: Message, limit: Duration) -> Result<(), SendError> {
-        let mut waiting = Some(message);
+    pub fn send_timeout(&self, message: impl Into<Message>, limit: Duration) -> Result<(), SendError> {
+        let mut waiting = Some(message.into());
         let sent = self.driver.wait_timeout(limit, self.inner.send_from(&mut waiting));
         sent.unwrap_or_else(|TimedOut(_)| {
             waiting.map_or(Ok(()), |message| Err(SendError::BufferFull(message)))
@@ -52,7 +52,7 @@ impl Association {
     /// # Errors
     ///
     /// See [`SendError`]; `BufferFull` hands the message back.
-    pub fn try_send(&self, message: Message) -> Result<(), SendError> {
+    pub fn try_send(&self, message: impl Into<Message>) -> Result<(), SendError> {
         match self.inner.try_send(message) {
             Err(SendError::BufferFull(message)) => {
                 self.driver.look();
@@ -67,7 +67,7 @@ impl Association {
     /// # Errors
     ///
     /// As [`sctp::Association::send_many`](crate::Association::send_many).
-    pub fn send_many(&self, messages: impl IntoIterator<Item = Message>) -> Result<(), SendError> {
+    pub fn send_many(&self, messages: impl IntoIterator<Item: Into<Message>>) -> Result<(), SendError> {
         self.driver.wait(self.inner.send_many(messages))
     }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 
 use sctp::blocking::{Association, Endpoint};
-use sctp::{ConnectError, Delivery, EndpointConfig, Message, SendError, StreamId, TimedOut, TimeoutError};
+use sctp::{
+    ConnectError, Delivery, EndpointConfig, ReceivedMessage, SendError, StreamId, TimedOut, TimeoutError,
+};
 
 use crate::{CLIENT, SERVER, numbered, port};
 
@@ -70,7 +72,7 @@ fn threads_send_and_receive_on_one_association_at_the_same_time() {
                     assert!(receiver.recv_many(&mut received, 100).unwrap() > 0);
                 }
                 for stream in 0..2 {
-                    let of_stream = |message: &Message| message.stream.get() == stream;
+                    let of_stream = |message: &ReceivedMessage| message.stream.get() == stream;
                     let got = received
                         .iter()
                         .map(|received| &received.message)

@@ -7,6 +7,7 @@ mod blocking;
 mod cancellation;
 mod changes;
 mod dialling;
+mod dscp;
 mod endings;
 mod endpoints;
 mod full_socket;
@@ -23,8 +24,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use sctp::{
-    Association, AssociationConfig, Delivery, Endpoint, EndpointConfig, Message, PayloadProtocolId, SctpPort,
-    StreamId,
+    Association, AssociationConfig, Delivery, Endpoint, EndpointConfig, Message, PayloadProtocolId,
+    ReceivedMessage, SctpPort, StreamId,
 };
 
 /// Two endpoints with an established association between them.
@@ -78,7 +79,7 @@ fn numbered(stream: u16, number: u32, bytes: usize, delivery: Delivery) -> Messa
 }
 
 /// The number a message made by [`numbered`] carries.
-fn number_of(message: &Message) -> u32 {
+fn number_of(message: &ReceivedMessage) -> u32 {
     u32::from_be_bytes(message.payload[..4].try_into().unwrap())
 }
 
@@ -90,7 +91,7 @@ async fn echo(association: Association) {
 }
 
 /// All messages until the graceful end.
-async fn drain(association: &Association) -> Vec<Message> {
+async fn drain(association: &Association) -> Vec<ReceivedMessage> {
     let mut messages = Vec::new();
     while let Some(received) = association.recv().await.unwrap() {
         messages.push(received.message);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sctp::{AssociationConfig, Delivery, Message, SendError, StreamId};
+use sctp::{AssociationConfig, Delivery, Message, ReceivedMessage, SendError, StreamId};
 
 use crate::{Pair, drain, echo, number_of, numbered, within_a_minute};
 
@@ -14,7 +14,7 @@ fn stream_of(number: u32) -> u16 {
 }
 
 /// Sends [`MESSAGES`] over [`STREAMS`] to an echo server and returns what came back, in its order.
-async fn echoed(delivery: Delivery) -> Vec<Message> {
+async fn echoed(delivery: Delivery) -> Vec<ReceivedMessage> {
     let pair = Pair::new().await;
     tokio::spawn(echo(pair.there));
     let sender = pair.here.clone();
@@ -32,7 +32,7 @@ async fn echoed(delivery: Delivery) -> Vec<Message> {
     messages
 }
 
-fn assert_unchanged(messages: &[Message], delivery: Delivery) {
+fn assert_unchanged(messages: &[ReceivedMessage], delivery: Delivery) {
     for message in messages {
         let number = number_of(message);
         assert_eq!(*message, numbered(stream_of(number), number, 100, delivery));

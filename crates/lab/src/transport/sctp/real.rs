@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use sctp::{
     Association, AssociationConfig, AssociationStatistics, Delivery, Endpoint, EndpointConfig,
-    IncomingPolicy, Message, PayloadProtocolId, SctpPort, StreamId,
+    IncomingPolicy, Message, PayloadProtocolId, ReceivedMessage, SctpPort, StreamId,
 };
 use sctp_io::Clock;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -209,7 +209,7 @@ async fn serve(
         tokio::select! {
             received = association.recv() => match received {
                 Ok(Some(received)) => {
-                    let Message { stream, ppid, delivery, payload, .. } = received.message;
+                    let ReceivedMessage { stream, ppid, delivery, payload, .. } = received.message;
                     let lane = (stream, ppid.get(), delivery == Delivery::Unordered);
                     server.on_message(alarm.now(), alarm.now(), lane, stream.get(), payload);
                 }

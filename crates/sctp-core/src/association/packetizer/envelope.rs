@@ -96,7 +96,7 @@ impl Envelope {
             destination: path.destination,
             len,
             fragmentation: self.fragmentation,
-            dscp: session.config.transmission.dscp,
+            dscp: path.dscp(session.config.transmission.dscp),
             segment_bytes: None,
         }
     }

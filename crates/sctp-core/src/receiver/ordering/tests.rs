@@ -7,8 +7,10 @@ use super::*;
 
 fn message(stream: u16, ssn: Option<u16>) -> Assembled {
     Assembled {
+        tsn: Tsn::new(9),
         stream: StreamId::new(stream),
-        order: ssn.map(|ssn| Ssn::new(ssn).into()),
+        delivery: if ssn.is_some() { Delivery::Ordered } else { Delivery::Unordered },
+        sequence: Ssn::new(ssn.unwrap_or_default()).into(),
         ppid: PayloadProtocolId::new(0),
         payload: Bytes::from(vec![1, 2, 3]),
         piece: None,
@@ -85,7 +87,7 @@ fn an_ssn_that_is_delivered_or_waits_is_refused() {
 #[test]
 fn mids_go_on_where_ssns_wrap() {
     let mut ordering = Ordering::new(Numbering::Mid);
-    let numbered = |mid: u32| Assembled { order: Some(Mid::new(mid).into()), ..message(0, None) };
+    let numbered = |mid: u32| Assembled { sequence: Mid::new(mid).into(), ..message(0, Some(0)) };
     assert!(!ordering.insert(at(0), numbered(0x1_0000)));
     for mid in 0..=0xffff {
         assert!(ordering.insert(at(0), numbered(mid)));

@@ -7,12 +7,12 @@
 use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, VecDeque};
 
-use sctp_wire::{PayloadProtocolId, StreamId};
+use sctp_wire::{PayloadProtocolId, StreamId, Tsn};
 
 use super::{Assembled, Discarded};
 use crate::allocation::{BESIDE_PAYLOAD_BYTES, allocated_bytes};
 use crate::error::ReceiverViolation;
-use crate::message::Piece;
+use crate::message::{Delivery, Piece};
 use crate::receiver::fragment::{DataChunk, Sequence};
 use crate::receiver::partial::Aborted;
 use crate::receiver::tsn_map::{Position, TsnMap};
@@ -122,7 +122,7 @@ impl<P: FragmentPosition> Runs<P> {
         messages: &mut u64,
     ) -> Option<Assembled> {
         let run = self.runs.get_mut(&first).filter(|run| run.begins && run.bytes > point)?;
-        if !run.order.is_none_or(|order| is_next(run.stream, order)) {
+        if !run.order().is_none_or(|order| is_next(run.stream, order)) {
             return None;
         }
         if run.delivered.is_none() {
@@ -245,7 +245,7 @@ impl Runs<Position> {
         let (mut discarded, mut end) = (Discarded::default(), through);
         for first in self.firsts(Position::new(0)..=through.next()) {
             let Some(run) = self.runs.get(&first) else { continue };
-            let is_passed = run.order.is_some_and(|order| has_passed(run.stream, order));
+            let is_passed = run.order().is_some_and(|order| has_passed(run.stream, order));
             let misses_nothing = run.begins && run.end > through.get();
             if misses_nothing && !is_passed {
                 continue;
@@ -293,8 +293,10 @@ pub(super) struct Run {
     pub(super) begins: bool,
     pub(super) ends: bool,
     stream: StreamId,
-    order: Option<Sequence>,
-    /// The payload protocol identifier of the lowest fragment; the first one's counts.
+    delivery: Delivery,
+    sequence: Sequence,
+    /// The TSN and the payload protocol identifier of the lowest fragment; the first one's count.
+    tsn: Tsn,
     ppid: PayloadProtocolId,
     /// The octets in the pieces that wait.
     pub(super) bytes: usize,
@@ -319,11 +321,21 @@ impl Run {
             begins: fragment.flags.beginning,
             ends: fragment.flags.ending,
             stream: fragment.stream,
-            order: fragment.order(),
+            delivery: fragment.delivery(),
+            sequence: fragment.sequence,
+            tsn: fragment.tsn,
             ppid: fragment.ppid,
             bytes: piece.len(),
             pieces: VecDeque::from([piece]),
             delivered: None,
+        }
+    }
+
+    /// Returns the place of the message in its stream; `None` for an unordered one.
+    fn order(&self) -> Option<Sequence> {
+        match self.delivery {
+            Delivery::Ordered => Some(self.sequence),
+            Delivery::Unordered => None,
         }
     }
 
@@ -366,8 +378,10 @@ impl Run {
             Piece { message: delivered.message, offset, is_last }
         });
         Assembled {
+            tsn: self.tsn,
             stream: self.stream,
-            order: self.order,
+            delivery: self.delivery,
+            sequence: self.sequence,
             ppid: self.ppid,
             // What was taken too much of goes back.
             payload: payload.into_boxed_slice().into(),
@@ -424,7 +438,7 @@ fn check_side(
     match neighbour {
         Neighbour::OtherMessage if !is_boundary => Err(missing_boundary),
         Neighbour::SameMessage(_) if is_boundary => Err(ReceiverViolation::BoundaryInsideMessage(data.tsn)),
-        Neighbour::SameMessage(run) if run.stream != data.stream || run.order != data.order() => {
+        Neighbour::SameMessage(run) if run.stream != data.stream || run.order() != data.order() => {
             Err(ReceiverViolation::MixedFragments(data.tsn))
         }
         Neighbour::SameMessage(_) | Neighbour::OtherMessage | Neighbour::Missing => Ok(()),
