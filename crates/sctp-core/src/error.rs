@@ -307,6 +307,8 @@ pub struct UnknownAssociation;
 
 /// The reason why an association ended other than by agreement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum AssociationError {
     /// INIT or COOKIE ECHO went unanswered.
@@ -369,6 +371,8 @@ pub enum AssociationError {
 
 /// The reason why a message that was accepted is not sent any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum SendFailure {
     /// The association ended or began anew, or was never there.
@@ -387,6 +391,7 @@ pub enum SendFailure {
 
 /// An error the peer reported: the first cause of an ABORT or ERROR chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct RemoteError {
     /// The cause code (RFC 9260 §3.3.10); `None` if the chunk carried none.
@@ -403,6 +408,8 @@ impl core::fmt::Display for RemoteError {
 
 /// A way in which a peer can break the protocol so that the association cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ProtocolViolation {
     /// RFC 9260 §3.3.4: a cumulative or gap ack beyond what was sent.
@@ -445,6 +452,8 @@ pub enum ProtocolViolation {
 
 /// A way in which a peer's DATA and I-DATA chunks contradict each other, or us.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ReceiverViolation {
     /// The chunk before it ends a message, yet it has no B bit.

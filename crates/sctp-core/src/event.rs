@@ -13,6 +13,8 @@ use sctp_wire::{ReconfigResult, SharedKeyId, StreamId};
 
 /// Something the user of an association should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Event {
     /// The association is established (SCTP_COMM_UP).
@@ -116,6 +118,8 @@ pub enum Event {
 
 /// Streams have one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum StreamDirection {
     /// The streams on which this side sends.
     Outgoing,
@@ -125,6 +129,8 @@ pub enum StreamDirection {
 
 /// The outcome of a request to re-configure streams (RFC 6525 §4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum ReconfigOutcome {
     /// The request was carried out.
     Performed,
@@ -162,6 +168,8 @@ impl From<ReconfigResult> for ReconfigOutcome {
 
 /// The side that opened an association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Origin {
     /// This side opened the association.
     Initiated,
@@ -171,6 +179,8 @@ pub enum Origin {
 
 /// The state of an association (RFC 9260 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum AssociationState {
     /// INIT was sent, and not answered yet.
     CookieWait,
@@ -192,6 +202,8 @@ pub enum AssociationState {
 
 /// The state of a path (RFC 9260 §5.4, §8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum PathState {
     /// The peer listed the address and has not shown to be there: carries HEARTBEATs only.
     Unconfirmed,
@@ -234,6 +246,8 @@ impl PathState {
 /// A change of this side's addresses that the peer is asked for. The unspecified address stands for the one the
 /// request is sent from; in [`AddressChange::Delete`] for all but that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum AddressChange {
     /// We can be reached here too (RFC 5061 §4.2.1).
     Add(IpAddr),
@@ -245,6 +259,8 @@ pub enum AddressChange {
 
 /// The outcome of an [`AddressChange`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum AddressOutcome {
     /// The peer has made the change.

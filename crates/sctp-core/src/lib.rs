@@ -164,5 +164,6 @@ pub use stats::{
     StreamStatistics,
 };
 pub use transmit::{
-    Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, ParseDestinationError, PathId, Transmit,
+    Datagram, Destination, Dscp, Ecn, Encapsulation, Fragmentation, NoDscp, ParseDestinationError, PathId,
+    Transmit,
 };

@@ -8,6 +8,8 @@ use virtual_time::Instant;
 
 /// Whether a message waits for earlier ones of its stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Delivery {
     /// Delivered after all earlier ordered messages of the same stream (RFC 9260 §6.6).
     #[default]
@@ -22,6 +24,8 @@ pub enum Delivery {
 /// sent, the peer has to know partial reliability, or the message is sent to its end and again until it is
 /// acknowledged ([`Capability::PartialReliability`](crate::Capability::PartialReliability)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Reliability {
     /// The message is sent until it is acknowledged or the association ends.
     #[default]
@@ -38,6 +42,7 @@ pub enum Reliability {
 
 /// A user message to be sent: it arrives whole, whatever packets it travels in, as a [`ReceivedMessage`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Message {
     /// The stream it belongs to.
     pub stream: StreamId,
@@ -124,6 +129,7 @@ impl Message {
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ReceivedMessage {
     /// The stream it came on.
@@ -155,6 +161,8 @@ impl PartialEq<Message> for ReceivedMessage {
 /// The number that the sender gave a message within its stream (`rcv_ssn` of RFC 6458 §5.3.5): which of the two is one answer
 /// for the whole association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum MessageNumber {
     /// The number of an ordered message in DATA (RFC 9260 §3.3.1), which counts to 65535 and begins again.
     Ssn(Ssn),
@@ -164,6 +172,7 @@ pub enum MessageNumber {
 
 /// A message from the peer, with its numbers, and how long head-of-line blocking held it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Received {
     /// The message that arrived.
@@ -184,6 +193,7 @@ pub struct Received {
 
 /// The part of its message that a payload is (RFC 6458 §6.1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Piece {
     /// Tells messages in delivery apart: the pieces of one have the same number, and no other message of the association has.

@@ -1,6 +1,7 @@
 //! The counters of endpoints, associations and paths, which can be read at any time.
 
 mod blocking;
+mod named;
 mod path;
 mod receiver;
 mod sender;
@@ -17,6 +18,7 @@ use crate::seldom::Seldom;
 
 /// Everything counted of one association.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct AssociationStatistics {
     /// Packets and chunks that belong to neither half alone.
@@ -59,6 +61,7 @@ impl AssociationTally {
 
 /// Counters of an association that belong to neither half alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct AssociationCounters {
     /// Packets received with a valid tag.
@@ -81,6 +84,7 @@ pub struct AssociationCounters {
 
 /// Counts the received chunks that had no effect, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct DiscardedChunks {
     /// The number of chunks whose content did not decode, and of SACKs that contradict themselves.
@@ -106,6 +110,7 @@ pub struct DiscardedChunks {
 
 /// The statistics of re-configuring streams (RFC 6525).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ReconfigStatistics {
     /// RE-CONFIG chunks with requests of ours.
@@ -131,6 +136,7 @@ pub struct ReconfigStatistics {
 
 /// Packets an endpoint received and what it did with those no association wanted. Every discard has a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct EndpointStatistics {
     /// The number of packets handed in.
@@ -167,6 +173,7 @@ pub struct EndpointStatistics {
 
 /// The counters of INITs and cookies of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct HandshakeCounters {
     /// INITs answered with INIT ACK.
@@ -201,6 +208,7 @@ pub struct HandshakeCounters {
 
 /// Changes of addresses, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct AsconfStatistics {
     /// ASCONFs sent for the first time.
@@ -225,6 +233,7 @@ pub struct AsconfStatistics {
 
 /// Authentication of chunks, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct AuthenticationStatistics {
     /// Packets sent with an AUTH chunk.

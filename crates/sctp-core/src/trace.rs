@@ -3,19 +3,23 @@
 //! Every event has the target [`TARGET`], the level DEBUG and a field `event` with its name; [`EVENTS`] lists them with
 //! their fields. Events happen inside a span with the time of the protocol (`at_ns`, nanoseconds since the driver's
 //! epoch, virtual in a simulator) and, where one is concerned, the association and its ports. While nobody listens an
-//! event costs the look at a flag, and a span no more. Payload is never told.
+//! event costs the look at a flag, and a span no more; without the feature `tracing` not even that. Payload is never told.
 //!
 //! The macro below makes the function that tells of an event and its row of the list from one line: they cannot differ.
 
 mod discards;
+#[cfg(feature = "tracing")]
+mod told;
 
 use core::fmt::Display;
 use core::time::Duration;
 
-use sctp_wire::{SctpPort, StreamId, Tsn};
-use tracing::Value;
-use tracing::level_filters::LevelFilter;
-use tracing::span::EnteredSpan;
+#[cfg(feature = "tracing")]
+use sctp_wire::SctpPort;
+use sctp_wire::{StreamId, Tsn};
+#[cfg(feature = "tracing")]
+pub(crate) use tracing::span::EnteredSpan;
+#[cfg(feature = "tracing")]
 use virtual_time::Instant;
 
 pub(crate) use self::discards::{ChunkCounters, chunks_discarded, packets_discarded};
@@ -45,7 +49,11 @@ macro_rules! events {
         $(
             #[doc = $meaning]
             pub(crate) fn $name($($field: $type),*) {
-                tracing::debug!(target: TARGET, event = stringify!($name), $($field = Traceable::told(&$field)),*);
+                #[cfg(feature = "tracing")]
+                tracing::debug!(target: TARGET, event = stringify!($name), $($field = told::Traceable::told(&$field)),*);
+                // Without listeners nothing is told.
+                #[cfg(not(feature = "tracing"))]
+                { $(let _ = &$field;)* }
             }
         )*
 
@@ -163,181 +171,68 @@ pub(crate) enum LossCause {
 }
 
 /// Returns whether anybody listens.
+#[cfg(feature = "tracing")]
 #[inline]
 pub(crate) fn is_enabled() -> bool {
-    LevelFilter::current() >= LevelFilter::DEBUG && is_wanted()
+    tracing::level_filters::LevelFilter::current() >= tracing::level_filters::LevelFilter::DEBUG
+        && is_wanted()
 }
 
 /// Returns whether somebody who listens to anything as detailed wants to hear of the protocol.
+#[cfg(feature = "tracing")]
 #[cold]
 fn is_wanted() -> bool {
     tracing::enabled!(target: TARGET, tracing::Level::DEBUG)
 }
 
 /// Enters the span for what concerns no association yet, or none any more.
+#[cfg(feature = "tracing")]
 pub(crate) fn endpoint(now: Instant, local_port: SctpPort) -> Option<EnteredSpan> {
     let local_port = local_port.get();
     let span = || tracing::debug_span!(target: TARGET, "endpoint", at_ns = now.as_nanos(), local_port);
     is_enabled().then(|| span().entered())
 }
 
-/// How a value is told.
-trait Traceable {
-    fn told(&self) -> impl Value;
+/// Enters the span of a call into an association; `number` is unique among those of the endpoint.
+#[cfg(feature = "tracing")]
+pub(crate) fn association(now: Instant, number: u32, ports: (SctpPort, SctpPort)) -> Option<EnteredSpan> {
+    let (local_port, peer_port) = (ports.0.get(), ports.1.get());
+    let span = tracing::debug_span!(
+        target: TARGET, "association",
+        at_ns = now.as_nanos(), association = number, local_port, peer_port
+    );
+    Some(span.entered())
 }
 
-impl Traceable for &'static str {
-    fn told(&self) -> impl Value {
-        *self
+#[cfg(not(feature = "tracing"))]
+pub(crate) use self::silent::{EnteredSpan, association, endpoint, is_enabled};
+
+/// The stand-ins where nobody can listen.
+#[cfg(not(feature = "tracing"))]
+mod silent {
+    use sctp_wire::SctpPort;
+    use virtual_time::Instant;
+
+    /// A span that nobody enters.
+    #[derive(Debug)]
+    pub(crate) enum EnteredSpan {}
+
+    #[inline]
+    pub(crate) const fn is_enabled() -> bool {
+        false
     }
-}
 
-impl Traceable for &dyn Display {
-    fn told(&self) -> impl Value {
-        tracing::field::display(*self)
+    #[inline]
+    pub(crate) const fn endpoint(_now: Instant, _local_port: SctpPort) -> Option<EnteredSpan> {
+        None
     }
-}
 
-impl Traceable for bool {
-    fn told(&self) -> impl Value {
-        *self
-    }
-}
-
-impl Traceable for u16 {
-    fn told(&self) -> impl Value {
-        u64::from(*self)
-    }
-}
-
-impl Traceable for u32 {
-    fn told(&self) -> impl Value {
-        u64::from(*self)
-    }
-}
-
-impl Traceable for u64 {
-    fn told(&self) -> impl Value {
-        *self
-    }
-}
-
-impl Traceable for usize {
-    fn told(&self) -> impl Value {
-        *self
-    }
-}
-
-impl Traceable for Duration {
-    fn told(&self) -> impl Value {
-        u64::try_from(self.as_nanos()).unwrap_or(u64::MAX)
-    }
-}
-
-impl Traceable for PathIndex {
-    fn told(&self) -> impl Value {
-        self.index()
-    }
-}
-
-impl Traceable for Tsn {
-    fn told(&self) -> impl Value {
-        self.get()
-    }
-}
-
-impl Traceable for StreamId {
-    fn told(&self) -> impl Value {
-        self.get()
-    }
-}
-
-impl Traceable for AssociationState {
-    fn told(&self) -> impl Value {
-        match self {
-            Self::CookieWait => "COOKIE-WAIT",
-            Self::CookieEchoed => "COOKIE-ECHOED",
-            Self::Established => "ESTABLISHED",
-            Self::ShutdownPending => "SHUTDOWN-PENDING",
-            Self::ShutdownSent => "SHUTDOWN-SENT",
-            Self::ShutdownReceived => "SHUTDOWN-RECEIVED",
-            Self::ShutdownAckSent => "SHUTDOWN-ACK-SENT",
-            Self::Closed => "CLOSED",
-        }
-    }
-}
-
-impl Traceable for PathState {
-    fn told(&self) -> impl Value {
-        self.name()
-    }
-}
-
-impl Traceable for LossEvidence {
-    fn told(&self) -> impl Value {
-        match self {
-            Self::MissingReports => "missing_reports",
-            Self::Time => "time",
-            Self::Timeout => "timeout",
-            Self::PacketSize => "packet_size",
-            Self::WindowOpened => "window_opened",
-        }
-    }
-}
-
-impl Traceable for LossCause {
-    fn told(&self) -> impl Value {
-        match self {
-            Self::Acknowledgment => "acknowledgment",
-            Self::Timeout => "timeout",
-            Self::Probe => "probe",
-        }
-    }
-}
-
-impl Traceable for AddressChange {
-    fn told(&self) -> impl Value {
-        match self {
-            Self::Add(_) => "add",
-            Self::Delete(_) => "delete",
-            Self::SetPrimary(_) => "set_primary",
-        }
-    }
-}
-
-impl Traceable for AddressOutcome {
-    fn told(&self) -> impl Value {
-        match self {
-            Self::Done => "done",
-            Self::Refused { .. } => "refused",
-            Self::NotUnderstood => "not_understood",
-            Self::NotAnswered => "not_answered",
-            Self::PeerRestarted => "peer_restarted",
-        }
-    }
-}
-
-impl Traceable for StreamDirection {
-    fn told(&self) -> impl Value {
-        match self {
-            Self::Outgoing => "outgoing",
-            Self::Incoming => "incoming",
-        }
-    }
-}
-
-impl Traceable for ReconfigOutcome {
-    fn told(&self) -> impl Value {
-        match self {
-            Self::Performed => "performed",
-            Self::NothingToDo => "nothing_to_do",
-            Self::Denied => "denied",
-            Self::UnknownStream => "unknown_stream",
-            Self::Busy => "busy",
-            Self::BadSequenceNumber => "bad_sequence_number",
-            Self::Malformed => "malformed",
-            Self::PeerRestarted => "peer_restarted",
-            Self::Unknown(_) => "unknown",
-        }
+    #[inline]
+    pub(crate) const fn association(
+        _now: Instant,
+        _number: u32,
+        _ports: (SctpPort, SctpPort),
+    ) -> Option<EnteredSpan> {
+        None
     }
 }

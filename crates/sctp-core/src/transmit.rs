@@ -11,6 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// [`PathState::Removed`](crate::PathState::Removed) tells, the number names no path any more, and no other address ever
 /// gets it. [`PathStatistics`](crate::PathStatistics) say which address a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PathId(u32);
 
 impl PathId {
@@ -82,6 +83,8 @@ impl fmt::Display for PathIndex {
 
 /// How SCTP packets travel to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Encapsulation {
     /// Directly over IP, protocol number 132.
     Ip,
@@ -108,6 +111,7 @@ impl Encapsulation {
 
 /// The destination of packets: an IP address and how SCTP travels to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Destination {
     /// The IP address of the peer.
     pub address: IpAddr,
@@ -209,6 +213,8 @@ pub enum Ecn {
 /// What is usual (RFC 4594 §2.3): CS5 for signalling, AF41 for video conferences, EF for telephony, AF21 for interactive
 /// data, CS2 for operation and maintenance, CS0 (the default) for everything else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "u8", into = "u8"))]
 pub struct Dscp(u8);
 
 impl Dscp {
@@ -237,6 +243,25 @@ impl Dscp {
         self.0
     }
 }
+
+impl From<Dscp> for u8 {
+    fn from(dscp: Dscp) -> Self {
+        dscp.get()
+    }
+}
+
+impl TryFrom<u8> for Dscp {
+    type Error = NoDscp;
+
+    fn try_from(number: u8) -> Result<Self, NoDscp> {
+        Self::new(number).ok_or(NoDscp(number))
+    }
+}
+
+/// A number that is no code point: there are six bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is no code point; they go from 0 to 63")]
+pub struct NoDscp(pub u8);
 
 /// A packet as it came from the network, lower headers removed.
 #[derive(Clone, Copy, Debug)]

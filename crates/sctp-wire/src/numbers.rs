@@ -10,6 +10,7 @@ macro_rules! serial_number {
     ($(#[$doc:meta])* $name:ident($int:ty)) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name($int);
 
         impl $name {
@@ -98,6 +99,7 @@ macro_rules! identifier {
     ($(#[$doc:meta])* $name:ident($int:ty)) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name($int);
 
         impl $name {
@@ -178,6 +180,7 @@ impl fmt::Display for VerificationTag {
 
 /// A port of SCTP, never zero (RFC 9260 §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SctpPort(NonZeroU16);
 
 impl SctpPort {

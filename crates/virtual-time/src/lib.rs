@@ -30,6 +30,21 @@ pub struct Instant(
     NonZeroU64,
 );
 
+/// As data: the nanoseconds since the epoch.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Instant {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.as_nanos())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Instant {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <u64 as serde::Deserialize>::deserialize(deserializer).map(Self::from_nanos)
+    }
+}
+
 impl Instant {
     /// The driver's epoch: time zero.
     pub const EPOCH: Self = Self(NonZeroU64::MIN);

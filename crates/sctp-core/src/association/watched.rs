@@ -1,10 +1,9 @@
 //! An association during a call into it, for whoever listens to its events.
 
-use tracing::span::EnteredSpan;
 use virtual_time::Instant;
 
 use super::Association;
-use crate::trace::{self, ChunkCounters, TARGET};
+use crate::trace::{self, ChunkCounters, EnteredSpan};
 
 /// An association during a call into it.
 pub(crate) struct Watched<'a> {
@@ -16,7 +15,7 @@ pub(crate) struct Watched<'a> {
 /// The state that it takes to tell somebody who listens.
 struct Telling {
     before: ChunkCounters,
-    _span: EnteredSpan,
+    _span: Option<EnteredSpan>,
 }
 
 impl<'a> Watched<'a> {
@@ -32,12 +31,8 @@ impl Telling {
     #[cold]
     fn new(now: Instant, number: u32, association: &Association) -> Box<Self> {
         let peer = association.peer();
-        let (local_port, peer_port) = (peer.local_port.get(), peer.peer_port.get());
-        let span = tracing::debug_span!(
-            target: TARGET, "association",
-            at_ns = now.as_nanos(), association = number, local_port, peer_port
-        );
-        Box::new(Self { before: association.chunk_counters(), _span: span.entered() })
+        let span = trace::association(now, number, (peer.local_port, peer.peer_port));
+        Box::new(Self { before: association.chunk_counters(), _span: span })
     }
 }
 

@@ -12,6 +12,8 @@ use crate::error::{AuthKeyError, ConfigError};
 
 /// Authentication of chunks (RFC 4895). Counts where [`Extensions::authentication`] is on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct AuthConfig {
     /// HMACs the peer may use, the preferred one first. Default SHA-256 before SHA-1. Change it for peers that take the
@@ -24,13 +26,17 @@ pub struct AuthConfig {
     /// a key get in, and none can restart an association (RFC 4895 §6.3).
     pub chunks: ChunkSet,
     /// Endpoint pair shared keys. Default the empty one, which keeps out everybody who did not see the handshake; set
-    /// one that only the two ends know against those who did (RFC 4895 §9).
+    /// one that only the two ends know against those who did (RFC 4895 §9). With the feature `serde` they are neither written nor
+    /// read: secrets do not belong beside settings.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub keys: AuthKeys,
 }
 
 /// The HMACs that the peer may use. SHA-1 is always among them (RFC 4895 §6.1); each end has to be prepared for
 /// the weakest one that it lists (§9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum HmacPreference {
     /// SHA-256, and SHA-1 for peers that know no better.
     #[default]

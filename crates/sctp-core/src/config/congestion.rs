@@ -4,6 +4,8 @@ use core::time::Duration;
 
 /// Congestion control (RFC 9260 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct CongestionConfig {
     /// The algorithm by which the congestion window grows and shrinks. Default [`CongestionAlgorithm::Cubic`]
@@ -27,6 +29,8 @@ pub struct CongestionConfig {
 
 /// The amount that may be sent after T3-rtx has expired, until something is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum AfterTimeout {
     /// One packet at a time (RFC 9260 §7.2.3).
     OnePacket,
@@ -36,6 +40,8 @@ pub enum AfterTimeout {
 
 /// An algorithm by which the congestion window grows and shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum CongestionAlgorithm {
     /// Slow start, one packet more per round trip, half of it after a loss (RFC 9260 §7.2). Slow start adds at most a packet
@@ -55,6 +61,8 @@ pub enum CongestionAlgorithm {
 
 /// The rule for a congestion window that is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum WindowValidation {
     /// Halved once per RTO in which nothing is sent (RFC 9260 §7.2.1): the first burst after a pause is slow.
@@ -66,6 +74,8 @@ pub enum WindowValidation {
 
 /// Whether packets are spread over the round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Pacing {
     /// The packets that the window allows leave at once, Max.Burst of them on one occasion (RFC 9260 §6.1 (D)).
     Off,
@@ -79,6 +89,8 @@ pub enum Pacing {
 /// How long a queue an association may keep on its paths, in their buffers or at the peer's socket: what has left waits in
 /// it whatever its priority, behind what left before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum StandingQueue {
     /// The congestion window decides: where nothing is lost it grows until the peer's receive buffer is what bounds it.
@@ -92,6 +104,8 @@ pub enum StandingQueue {
 
 /// The congestion window before anything was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum InitialWindow {
     /// RFC 9260 §7.2.1: three full packets over Ethernet, at least two and at most four of any size.

@@ -1,10 +1,15 @@
 //! The events that an application is told of, and how many wait for one that does not ask for them.
 
+#[cfg(feature = "serde")]
+mod serial;
+
 /// How much may wait in an [`EventQueue`](crate::EventQueue). The newest events are kept; what is dropped is counted in
 /// [`EventCounters`](crate::EventCounters).
 ///
 /// That an association is up, began anew, is ending or over has a place of its own and is never dropped: no limit counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct EventLimits {
     /// The limit on events the peer can cause as often as it likes: errors it reports, changes of paths, addresses, keys and
@@ -21,6 +26,7 @@ pub struct EventLimits {
 
 /// A limit on events that wait. What is reached first counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EventLimit {
     /// The number of events. 0: none is kept.
     pub number: usize,
@@ -37,6 +43,8 @@ impl Default for EventLimits {
 /// A group of events that an application can do without. All others, of messages and room for them, of what becomes of the
 /// association and its streams, are told in any case: somebody waits for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum EventGroup {
     /// The end of all sending, [`Event::SenderDry`](crate::Event::SenderDry): it comes with nearly every message of a thin
@@ -57,6 +65,19 @@ pub enum EventGroup {
     /// The answers to changes of addresses:
     /// [`Event::AddressChangeAnswered`](crate::Event::AddressChangeAnswered).
     AddressChanges,
+}
+
+impl EventGroup {
+    /// Every group.
+    pub const ALL: [Self; 7] = [
+        Self::SenderDry,
+        Self::SendFailed,
+        Self::Paths,
+        Self::RemoteErrors,
+        Self::PartialDelivery,
+        Self::Keys,
+        Self::AddressChanges,
+    ];
 }
 
 /// The kinds of events that an application is told of (SCTP_EVENT, RFC 6458 §6.2.2).

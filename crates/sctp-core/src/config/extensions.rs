@@ -5,6 +5,8 @@ use crate::transmit::Encapsulation;
 /// Extensions offered in INIT and INIT ACK. One is used when both sides offer it; see
 /// [`Association::capabilities`](crate::Association::capabilities) for what was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Extensions {
     /// Messages may be given up: FORWARD TSN (RFC 3758), by I-FORWARD-TSN where interleaving is agreed. On by
@@ -61,6 +63,8 @@ impl Extensions {
 
 /// Whether the peer is told when this host's addresses change (SCTP_AUTO_ASCONF of RFC 6458 §8.1.24).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum AutomaticAddresses {
     /// The peer is asked only for what [`add_local_address`](crate::Endpoint::add_local_address) and its like
     /// are called for.
@@ -73,6 +77,8 @@ pub enum AutomaticAddresses {
 
 /// Whether an extension is offered to the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Offer {
     /// The extension is not mentioned; its chunks count as unknown.
     Off,

@@ -7,6 +7,8 @@ use crate::error::ConfigError;
 
 /// The answer of an endpoint to peers that want to open associations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum IncomingPolicy {
     /// Every peer may open an association.
@@ -37,6 +39,7 @@ impl IncomingPolicy {
 
 /// How many peers may wait for the user's decision, and how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AskLimits {
     /// Peers that may wait at once, each with some 2 KB; one network may have the share of
     /// [`CrowdLimits::network_percent`](super::CrowdLimits). Who finds no place is not answered and comes again with its

@@ -5,6 +5,7 @@
 
 mod authentication;
 mod congestion;
+mod defaults;
 mod events;
 mod extensions;
 mod incoming;
@@ -43,51 +44,65 @@ use crate::transmit::{Dscp, MAX_PATHS, is_unicast};
 /// The configuration of an [`Endpoint`](crate::Endpoint): its port, and what it does with associations opened
 /// by others.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 #[non_exhaustive]
 pub struct EndpointConfig {
     /// The SCTP port of this endpoint.
     pub port: SctpPort,
     /// Parameters of associations opened by peers.
+    #[cfg_attr(feature = "serde", serde(default = "defaults::association"))]
     pub association: AssociationConfig,
     /// Whether peers may open associations. Default: they may.
+    #[cfg_attr(feature = "serde", serde(default = "defaults::incoming"))]
     pub incoming: IncomingPolicy,
     /// Associations this endpoint holds at most; further ones are refused with "Out of Resource". Default 10,000.
     /// Raise it on servers with memory for more: an idle association costs a few KB.
+    #[cfg_attr(feature = "serde", serde(default = "defaults::association_limit"))]
     pub association_limit: usize,
     /// The rule for who gives way where associations are many. Default [`CrowdLimits::default`].
+    #[cfg_attr(feature = "serde", serde(default = "defaults::crowds"))]
     pub crowds: CrowdLimits,
     /// Octets that all associations together hold at most of what was received and not read, bookkeeping included.
     /// Half of it is divided equally among [`association_limit`](Self::association_limit) associations, the other half
     /// goes to those that need more. Default 512 MiB; at least twice the [`Buffers::receive_bytes`] of one association.
     /// Lower it on small hosts, raise it where thousands of readers are slow.
+    #[cfg_attr(feature = "serde", serde(default = "defaults::receive_memory_bytes"))]
     pub receive_memory_bytes: usize,
     /// Valid.Cookie.Life (RFC 9260 §16): how old a returned state cookie may be. Default 60 s.
+    #[cfg_attr(feature = "serde", serde(default = "defaults::cookie_life"))]
     pub cookie_life: Duration,
     /// The addresses of this host that peers are told of in INIT and INIT ACK (RFC 9260 §5.1.2), and that packets are
     /// sent from; at most 8. Default none: peers use the address they see, which is right for hosts with one address
     /// and the only thing that works behind a NAT (RFC 6951 §4.8). Name them all on hosts with several interfaces.
     /// A peer is not told of addresses it cannot reach: loopback ones only on the same host, link-local ones only on
     /// the link, private ones only where it is reached at a private address itself.
+    #[cfg_attr(feature = "serde", serde(default = "defaults::local_addresses"))]
     pub local_addresses: Vec<IpAddr>,
     /// How much longer than that a cookie may live at most when a peer whose last one was stale asks for it
     /// (RFC 9260 §3.3.2.1.3). Default 10 s; a longer life gives more time to replay a cookie. Zero: never longer.
+    #[cfg_attr(feature = "serde", serde(default = "defaults::cookie_extension"))]
     pub cookie_extension: Duration,
     /// INITs answered at most per source network, an IPv4 /24 or an IPv6 /48. Default 100,000 a second and as many at once
     /// ([`InitRate::NETWORK`]). It bounds the work that a flood makes; lower than what a flood brings it would keep the
     /// network's honest hosts out as well. Lower it where peers are few. `None`: no limit, for closed networks and load tests.
+    #[cfg_attr(feature = "serde", serde(default = "defaults::init_rate"))]
     pub init_rate: Option<InitRate>,
     /// INITs answered at most per host, an IPv4 address or the /64 of an IPv6 address. Default 1000 a second and 2000 at once
     /// ([`InitRate::HOST`]). It bounds what the owner of a forged address gets. Raise it where thousands of peers share
     /// an address behind a NAT and come at once. `None`: no limit but the network's.
+    #[cfg_attr(feature = "serde", serde(default = "defaults::host_init_rate"))]
     pub host_init_rate: Option<InitRate>,
     /// The share of verification tags that this endpoint gives to its associations. Default `None`: any. Set it
     /// where several endpoints share a port and the lower layer deals packets by their tags.
+    #[cfg_attr(feature = "serde", serde(default = "defaults::tag_share"))]
     pub tag_share: Option<TagShare>,
 }
 
 /// One of several endpoints at the same port: those whose tags, divided by `of`, leave `index` are its own. It stays
 /// silent about others, which reached it by mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TagShare {
     /// The number of the share, below `of`.
     pub index: u16,
@@ -114,6 +129,8 @@ impl TagShare {
 /// one host cannot have all of [`EndpointConfig::association_limit`]. Associations opened here and those over
 /// channels of the caller's ([`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams)) are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct CrowdLimits {
     /// Percent of the limit that one network may have, rounded up; it is refused more with "Out of Resource". Default 50.
@@ -176,6 +193,7 @@ impl EndpointConfig {
 ///
 /// Sources are told apart in tables of fixed size: two may share an allowance, none can make a table grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct InitRate {
     /// INITs a second in the long run.
     pub per_second: u32,
@@ -194,6 +212,8 @@ impl InitRate {
 ///
 /// [`AssociationConfig::default`] is the profile [`Profile::Signalling`]; [`AssociationConfig::profile`] gives others.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct AssociationConfig {
     /// Streams asked for and allowed.
@@ -232,6 +252,8 @@ pub struct AssociationConfig {
 
 /// Stream counts (RFC 9260 §5.1.1): the smaller of what one side asks and the other allows is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Streams {
     /// Outgoing streams asked for (OS). Default 64.
     pub outbound: u16,
@@ -241,6 +263,8 @@ pub struct Streams {
 
 /// Limits on memory. They are always enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Buffers {
     /// Octets of memory that messages queued and in flight take at most; [`send`](crate::Endpoint::send) refuses beyond it.
@@ -266,6 +290,8 @@ pub struct Buffers {
 
 /// Retransmission timeout (RFC 9260 §6.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct RtoConfig {
     /// RTO.Initial: before the first measurement. Default 1 s; 3 s by the old rule and so by `studies`.
     pub initial: Duration,
@@ -278,6 +304,8 @@ pub struct RtoConfig {
 
 /// Delayed acknowledgment (RFC 9260 §6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct SackConfig {
     /// SACK.Delay: how long an acknowledgment may wait for company. Default 200 ms, at most 500 ms.
     pub delay: Duration,
@@ -292,6 +320,8 @@ pub struct SackConfig {
 
 /// How losses are found (the mechanism that decides what a lost message costs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct RecoveryConfig {
     /// The evidence that declares a chunk lost before the retransmission timer does.
@@ -302,6 +332,8 @@ pub struct RecoveryConfig {
 
 /// The evidence that declares a chunk lost before T3-rtx does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum LossDetection {
     /// Three missing reports, once per chunk (RFC 9260 §7.2.4).
@@ -318,6 +350,8 @@ pub enum LossDetection {
 
 /// The occasions on which the I bit is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum ImmediateSack {
     /// The I bit is set only while shutting down, as RFC 9260 §9.2 asks.
     WhenShuttingDown,
@@ -328,6 +362,8 @@ pub enum ImmediateSack {
 
 /// Path supervision (RFC 9260 §8.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct HeartbeatConfig {
     /// HB.interval: an idle path is probed every RTO + this. Default 30 s. `None`: no HEARTBEATs on confirmed paths.
@@ -350,6 +386,8 @@ pub struct HeartbeatConfig {
 
 /// The order and the form in which queued messages leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct TransmissionConfig {
     /// Whether small messages wait to be bundled while data is in flight. Default: they do not.
@@ -373,6 +411,8 @@ pub struct TransmissionConfig {
 
 /// How often something is tried before it is given up (RFC 9260 §16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Attempts {
     /// Max.Init.Retransmits: INIT and COOKIE ECHO. Default 8.
@@ -394,6 +434,8 @@ pub struct Attempts {
 
 /// The Nagle algorithm: hold a packet that is not full while data is in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Nagle {
     /// Send at once. What signalling wants.
     #[default]
@@ -404,6 +446,8 @@ pub enum Nagle {
 
 /// Whether several messages travel in one packet (RFC 9260 §6.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum MessageBundling {
     /// Messages that are due together share packets, each whole if it fits one. For messages that must never

@@ -6,6 +6,8 @@ use crate::error::ConfigError;
 
 /// How large packets may be, and the search for the largest a path carries (DPLPMTUD, RFC 8899 §6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct PathMtuConfig {
     /// Path MTU in octets, IP header included, while it is not searched for; over a channel of the caller's
@@ -31,6 +33,8 @@ pub struct PathMtuConfig {
 
 /// Whether the path MTU is searched for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Discovery {
     /// Packets are as large as configured; IP may fragment them.
     #[default]

@@ -6,6 +6,8 @@ use crate::error::ConfigError;
 /// The rules for a path that fails, for the primary path (RFC 7829), and for addresses that come and go. That a
 /// path fails for good after [`Attempts::path`](super::Attempts::path) errors is not changed by this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct PathsConfig {
     /// PotentiallyFailed.Max.Retrans (RFC 7829 §3.2): after more consecutive errors than this a path is avoided while
@@ -43,6 +45,8 @@ impl PathsConfig {
 
 /// Whether the user sees that a path is potentially failed (SCTP_EXPOSE_POTENTIALLY_FAILED_STATE, RFC 7829 §7.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Exposure {
     /// Events and statistics tell of it.
     #[default]
@@ -54,6 +58,8 @@ pub enum Exposure {
 
 /// The address that the peer is asked to prefer when an association begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum AnnouncedPrimary {
     /// The peer is asked for nothing: it sends where the handshake went.
     #[default]

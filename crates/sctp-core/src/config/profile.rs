@@ -15,6 +15,8 @@ use crate::transmit::Dscp;
 
 /// A named set of parameters to start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Profile {
     /// The letter of RFC 9260: three missing reports, RTO.Min 1 s. A retransmission that is lost again waits for

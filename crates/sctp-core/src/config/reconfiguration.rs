@@ -4,6 +4,8 @@
 /// [`Extensions::reconfiguration`](super::Extensions::reconfiguration) is agreed. What it may not is denied,
 /// and the association goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct ReconfigConfig {
     /// Whether the peer may reset its streams, and ask us to reset ours. Default [`Acceptance::Accept`]; deny where the
@@ -31,6 +33,8 @@ impl Default for ReconfigConfig {
 
 /// The answer to a wish of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Acceptance {
     /// The wish is granted, as far as it can be.
     Accept,

@@ -7,6 +7,8 @@ use core::num::NonZeroU16;
 /// Without interleaving a message that was begun is finished first (RFC 9260 §6.9), so a scheduler chooses
 /// between messages; with it the choice is made anew for every chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum StreamScheduler {
     /// SCTP_SS_FCFS (§3.1): messages in the order in which they were handed in.
@@ -27,6 +29,7 @@ pub enum StreamScheduler {
 
 /// The share of a stream beside others. One value serves one scheduler; the others ignore it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StreamShare {
     /// The priority under [`StreamScheduler::Priority`]: lower goes first. Default 256.
     pub priority: u16,

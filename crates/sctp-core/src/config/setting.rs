@@ -13,6 +13,8 @@ use crate::transmit::Dscp;
 /// [`AssociationConfig`]; the effect begins with the next packet and the next timer that is started: those that run already
 /// run out as they were set. What is not here both sides have agreed on or planned with, and stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Setting {
     /// The bounds of the retransmission timeout, on all paths (SCTP_RTOINFO, RFC 6458 §8.1.1). What was measured is kept.
@@ -43,6 +45,8 @@ pub enum Setting {
 /// A parameter of one path of a running association, changed by [`Endpoint::set_path`](crate::Endpoint::set_path). It holds
 /// for as long as the path is there and the peer does not begin anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum PathSetting {
     /// The HEARTBEATs on this path (SPP_HB_ENABLE, SPP_HB_DISABLE, `spp_hbinterval`).
@@ -59,6 +63,7 @@ pub enum PathSetting {
 ///
 /// [`Association::path_settings`]: crate::Association::path_settings
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct PathSettings {
     /// The HEARTBEATs on the path.
@@ -73,6 +78,8 @@ pub struct PathSettings {
 
 /// The HEARTBEATs on one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Heartbeats {
     /// The path has those of its association: [`HeartbeatConfig`].
     #[default]

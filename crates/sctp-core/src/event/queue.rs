@@ -58,6 +58,7 @@ pub struct EventQueue {
 
 /// Events that nobody asked for in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct EventCounters {
     /// The number of [`Event::SendFailed`] dropped because too many waited, or too large ones.

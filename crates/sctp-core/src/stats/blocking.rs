@@ -49,6 +49,7 @@ impl BlockingStatistics {
 
 /// Head-of-line blocking of one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct StreamBlocking {
     /// The number of messages that waited.
@@ -135,5 +136,7 @@ const SUB_BUCKET_BITS: u32 = 3;
 const SUB_BUCKETS: u64 = 1 << SUB_BUCKET_BITS;
 const LONGEST_MICROS: u64 = (1 << 27) - 1;
 
+#[cfg(feature = "serde")]
+mod serial;
 #[cfg(test)]
 mod tests;

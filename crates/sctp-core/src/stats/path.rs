@@ -9,6 +9,7 @@ use crate::transmit::PathId;
 
 /// The state of one path, with its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PathStatistics {
     /// The path, by its number in the association.
@@ -43,6 +44,7 @@ pub struct PathStatistics {
 
 /// Counters of packets, timeouts and HEARTBEATs of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PathCounters {
     /// The number of packets sent.
@@ -71,6 +73,7 @@ pub struct PathCounters {
 
 /// The counters of congestion control on a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CongestionCounters {
     /// Times the window shrank because it was not used.

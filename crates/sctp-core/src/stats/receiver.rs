@@ -4,6 +4,7 @@ use super::blocking::BlockingStatistics;
 
 /// The statistics of the receiving half of an association.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ReceiverStatistics {
     /// DATA and I-DATA chunks kept.
@@ -38,6 +39,7 @@ pub struct ReceiverStatistics {
 
 /// The statistics of what the peer gave up (RFC 3758 §3.6, RFC 8260 §2.3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct GivenUp {
     /// FORWARD TSN and I-FORWARD-TSN that moved the cumulative TSN.

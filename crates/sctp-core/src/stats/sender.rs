@@ -2,6 +2,7 @@
 
 /// Counters of the sending half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SenderStatistics {
     /// Messages accepted from the user.
@@ -36,6 +37,7 @@ pub struct SenderStatistics {
 
 /// The statistics of one outgoing stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct StreamStatistics {
     /// Messages accepted from the user.
@@ -52,6 +54,7 @@ pub struct StreamStatistics {
 
 /// Messages given up by policy (RFC 7496 §4.3, §4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct AbandonedMessages {
     /// The messages given up by [`Reliability::Lifetime`](crate::Reliability::Lifetime).
@@ -64,6 +67,7 @@ pub struct AbandonedMessages {
 
 /// Messages given up for one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct AbandonedCount {
     /// The number given up before any part of them was sent.
     pub unsent: u64,

@@ -11,6 +11,7 @@ use crate::transmit::Destination;
 /// The status of an association at one moment: who it joins, and how it stands (SCTP_STATUS, RFC 6458 §8.2.1). What was counted so far is in
 /// [`AssociationStatistics`](crate::AssociationStatistics).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct AssociationStatus {
     /// The state of RFC 9260 §4 that it is in.
@@ -39,6 +40,7 @@ pub struct AssociationStatus {
 
 /// Octets of payload that were handed in and are not acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Buffered {
     /// Octets that have not left yet.

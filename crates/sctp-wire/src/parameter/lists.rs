@@ -153,6 +153,21 @@ impl FromIterator<ChunkType> for ChunkSet {
     }
 }
 
+/// As data: the list of the numbers of its types.
+#[cfg(feature = "serde")]
+impl serde::Serialize for ChunkSet {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for ChunkSet {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <Vec<ChunkType> as serde::Deserialize>::deserialize(deserializer).map(Self::from_iter)
+    }
+}
+
 impl fmt::Debug for ChunkSet {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()
