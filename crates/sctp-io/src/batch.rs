@@ -75,6 +75,7 @@ impl ReceiveBatch {
     }
 
     /// The batch is from one of several sources, and another may have more.
+    #[cfg(target_os = "linux")]
     pub(crate) fn expect_more(&mut self) {
         self.is_drained = false;
     }
@@ -110,7 +111,8 @@ impl ReceiveBatch {
         let mut slices: SmallVec<[IoSliceMut<'_>; BATCH_SIZE]> = buffers.collect();
         let used =
             fill(&mut slices, &mut self.metas, &mut self.arrived).inspect_err(|_| self.arrived.0.clear())?;
-        self.is_drained = used < offered || offered == 1;
+        // Where the system gives one packet at a time, more may wait behind each.
+        self.is_drained = used < offered || (offered == 1 && BATCH_SIZE > 1);
         let is_alone = used == 1 && self.arrived.packets() == 1 && self.arrived.octets() < LONG_BYTES;
         self.alone = if is_alone { self.alone.saturating_add(1) } else { 0 };
         if offered > 1 {
@@ -194,6 +196,15 @@ impl Message {
     }
 }
 
+pub(crate) fn codepoint(ecn: Ecn) -> Option<quinn_udp::EcnCodepoint> {
+    match ecn {
+        Ecn::NotEct => None,
+        Ecn::Ect0 => Some(quinn_udp::EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(quinn_udp::EcnCodepoint::Ect1),
+        Ecn::Ce => Some(quinn_udp::EcnCodepoint::Ce),
+    }
+}
+
 pub(crate) fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn {
     match codepoint {
         None => Ecn::NotEct,
@@ -204,7 +215,7 @@ pub(crate) fn from_codepoint(codepoint: Option<quinn_udp::EcnCodepoint>) -> Ecn 
 }
 
 /// The least number of buffers: with one, a single packet would always look as if more waited.
-const FEWEST_BUFFERS: usize = 2;
+const FEWEST_BUFFERS: usize = if BATCH_SIZE < 2 { BATCH_SIZE } else { 2 };
 /// Every so many packets that came one by one, whether another waits is looked at.
 const LOOKS_ALONE: u32 = 8;
 /// The size from which on packets count as long, in octets: such are those of a peer that sends much.

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use virtual_time::Instant;
 
@@ -34,6 +35,7 @@ impl Clock {
 
     /// Returns `at` on the kernel's clock, for absolute timers. A time before the system started becomes its
     /// first nanosecond: zero would disarm a timer instead of firing it.
+    #[cfg(target_os = "linux")]
     pub(crate) fn kernel_time(self, at: Instant) -> Duration {
         Duration::from_nanos(at.as_nanos().saturating_sub(self.ahead).max(1))
     }
@@ -44,7 +46,7 @@ impl Clock {
 fn calendar_ahead() -> u64 {
     let reading = || {
         let before = monotonic();
-        let calendar = nanos(ClockId::Realtime);
+        let calendar = calendar();
         let between = monotonic().saturating_sub(before);
         (between, calendar.saturating_sub(before + between / 2))
     };
@@ -52,14 +54,40 @@ fn calendar_ahead() -> u64 {
 }
 
 /// Reads the kernel's monotonic clock in nanoseconds: enough for 584 years after the system started.
+#[cfg(target_os = "linux")]
 fn monotonic() -> u64 {
     nanos(ClockId::Monotonic)
 }
 
+/// Reads the calendar, in nanoseconds since 1970.
+#[cfg(target_os = "linux")]
+fn calendar() -> u64 {
+    nanos(ClockId::Realtime)
+}
+
+#[cfg(target_os = "linux")]
 fn nanos(clock: ClockId) -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
     // Neither is negative.
     tv_sec.unsigned_abs().saturating_mul(1_000_000_000).saturating_add(tv_nsec.unsigned_abs())
+}
+
+/// Reads the monotonic clock in nanoseconds since the process first did so.
+#[cfg(not(target_os = "linux"))]
+fn monotonic() -> u64 {
+    static FIRST: OnceLock<std::time::Instant> = OnceLock::new();
+    nanos(FIRST.get_or_init(std::time::Instant::now).elapsed())
+}
+
+/// Reads the calendar, in nanoseconds since 1970.
+#[cfg(not(target_os = "linux"))]
+fn calendar() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, nanos)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Enough that a thread is not interrupted in each.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+#[cfg(target_os = "linux")]
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Returns 32 octets of the operating system's entropy (getrandom(2)), to seed a core with.
@@ -11,6 +12,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 /// # Errors
 ///
 /// If the kernel has no getrandom, or a sandbox forbids it.
+#[cfg(target_os = "linux")]
 pub fn os_entropy() -> io::Result<[u8; 32]> {
     let mut entropy = [0; 32];
     let mut filled = 0;
@@ -21,6 +23,18 @@ pub fn os_entropy() -> io::Result<[u8; 32]> {
             Err(error) => return Err(error.into()),
         }
     }
+    Ok(entropy)
+}
+
+/// Returns 32 octets of the operating system's entropy, to seed a core with.
+///
+/// # Errors
+///
+/// If the system has none, or a sandbox forbids it.
+#[cfg(not(target_os = "linux"))]
+pub fn os_entropy() -> io::Result<[u8; 32]> {
+    let mut entropy = [0; 32];
+    getrandom::fill(&mut entropy).map_err(io::Error::other)?;
     Ok(entropy)
 }
 

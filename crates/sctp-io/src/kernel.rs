@@ -3,12 +3,17 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(target_os = "linux")]
 use quinn_udp::{TransportError, TransportErrorPayload};
+#[cfg(target_os = "linux")]
 use rustix::io::Errno;
+#[cfg(target_os = "linux")]
 use socket2::Socket;
 
 use crate::batch::ReceiveBatch;
-use crate::packet_io::{IoStatistics, NetworkError, NetworkErrorKind, Outgoing, PacketIo};
+use crate::packet_io::{IoStatistics, Outgoing, PacketIo};
+#[cfg(target_os = "linux")]
+use crate::packet_io::{NetworkError, NetworkErrorKind};
 
 /// [`IoStatistics`], countable from several threads.
 #[derive(Debug, Default)]
@@ -60,11 +65,13 @@ impl Counters {
     }
 
     /// Counts a report that came as the error of another call.
+    #[cfg(target_os = "linux")]
     pub(crate) fn unreachable(&self) {
         count(&self.reported_unreachable);
     }
 
     /// Counts what the error queue held.
+    #[cfg(target_os = "linux")]
     pub(crate) fn report(&self, report: &TransportError) -> NetworkError {
         let kind = match report.payload {
             TransportErrorPayload::Unreachable => {
@@ -144,6 +151,7 @@ pub(crate) fn past_reports<T>(
 
 /// Returns whether `error` is one an ICMP report leaves on a socket, according to the kernel's tables
 /// (`icmp_err_convert`, `icmpv6_err_convert`).
+#[cfg(target_os = "linux")]
 fn is_report(error: &io::Error) -> bool {
     const REPORTS: [Errno; 10] = [
         Errno::CONNREFUSED,
@@ -160,8 +168,23 @@ fn is_report(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|number| REPORTS.iter().any(|report| report.raw_os_error() == number))
 }
 
+/// Returns whether `error` is one that a report of the network leaves on a socket.
+#[cfg(not(target_os = "linux"))]
+fn is_report(error: &io::Error) -> bool {
+    use io::ErrorKind;
+    let reports = [
+        ErrorKind::ConnectionRefused,
+        ErrorKind::ConnectionReset,
+        ErrorKind::HostUnreachable,
+        ErrorKind::NetworkUnreachable,
+        ErrorKind::NetworkDown,
+    ];
+    reports.contains(&error.kind())
+}
+
 /// Asks for [`BUFFER_BYTES`] each way: beyond the system's limit where the process may (CAP_NET_ADMIN), up to
 /// it otherwise.
+#[cfg(target_os = "linux")]
 pub(crate) fn enlarge_buffers(socket: &Socket) -> io::Result<()> {
     use rustix::net::sockopt::{set_socket_recv_buffer_size_force, set_socket_send_buffer_size_force};
     if set_socket_send_buffer_size_force(socket, BUFFER_BYTES).is_err() {
@@ -174,4 +197,4 @@ pub(crate) fn enlarge_buffers(socket: &Socket) -> io::Result<()> {
 }
 
 /// Buffer asked for in each direction: 40 ms of a 1 Gbit/s link, and a burst of thousands of small requests.
-const BUFFER_BYTES: usize = 4 << 20;
+pub(crate) const BUFFER_BYTES: usize = 4 << 20;

@@ -19,7 +19,8 @@
 //! runtime. Sockets and timers are file descriptors ([`AsFd`](std::os::fd::AsFd)): a driver registers them
 //! with whatever event loop it has.
 //!
-//! Linux only for now: the timer is a timerfd, and offload is what the Linux kernel gives.
+//! All of this is for Linux. On other systems there is SCTP in UDP by quinn-udp, a clock and entropy, and whatever else has a
+//! name here refuses with an error that says why (`docs/decisions/0034`).
 //!
 //! ```
 //! use sctp_core::{Destination, Encapsulation};
@@ -44,26 +45,45 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(target_os = "linux")]
 mod addresses;
 mod batch;
+#[cfg(target_os = "linux")]
 mod channel;
 mod clock;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod entropy;
+#[cfg(target_os = "linux")]
 mod header;
 mod kernel;
 mod packet_io;
+#[cfg(target_os = "linux")]
 mod raw;
+mod raw_options;
+#[cfg(target_os = "linux")]
 mod timer;
+#[cfg(target_os = "linux")]
 mod udp;
+#[cfg(target_os = "linux")]
 mod wait;
 
+#[cfg(target_os = "linux")]
 pub use addresses::{AddressEvent, AddressWatch};
 pub use batch::{Notice, ReceiveBatch};
+#[cfg(target_os = "linux")]
 pub use channel::DatagramChannel;
 pub use clock::Clock;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{DualStackRawIp, RawIp, Timer, UdpEncapsulation};
 pub use entropy::os_entropy;
-pub use packet_io::{IoStatistics, NetworkError, NetworkErrorKind, Outgoing, PacketIo};
-pub use raw::{DualStackRawIp, KernelSctp, PortFilter, RawIp, RawIpError, RawIpOptions};
+pub use packet_io::{Descriptor, IoStatistics, NetworkError, NetworkErrorKind, Outgoing, PacketIo};
+#[cfg(target_os = "linux")]
+pub use raw::{DualStackRawIp, RawIp};
+pub use raw_options::{KernelSctp, PortFilter, RawIpError, RawIpOptions};
+#[cfg(target_os = "linux")]
 pub use timer::Timer;
+#[cfg(target_os = "linux")]
 pub use udp::UdpEncapsulation;
+#[cfg(target_os = "linux")]
 pub use wait::{Doorbell, Room, Sources, Woken};

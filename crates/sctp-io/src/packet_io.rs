@@ -3,20 +3,19 @@
 use std::fmt::Debug;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsFd;
 
-use sctp_core::{Destination, Dscp, Ecn, Fragmentation};
+use sctp_core::{Destination, Dscp, Ecn, Encapsulation, Fragmentation};
 
 use crate::batch::ReceiveBatch;
 
 /// A non-blocking socket that carries SCTP packets.
 ///
 /// There are four: [`UdpEncapsulation`](crate::UdpEncapsulation), [`RawIp`](crate::RawIp),
-/// [`DualStackRawIp`](crate::DualStackRawIp) and [`DatagramChannel`](crate::DatagramChannel). The file descriptor behind [`AsFd`] becomes readable when
+/// [`DualStackRawIp`](crate::DualStackRawIp) and [`DatagramChannel`](crate::DatagramChannel). The file descriptor behind [`AsFd`](std::os::fd::AsFd) becomes readable when
 /// [`receive`](Self::receive) may succeed, writable *or* readable when [`send`](Self::send) may again after
 /// `WouldBlock`, and reports an error condition or becomes readable when [`receive_error`](Self::receive_error) has
 /// something.
-pub trait PacketIo: AsFd + Debug + Send + Sync {
+pub trait PacketIo: Descriptor + Debug + Send + Sync {
     /// Returns whether this socket can send to `destination` at all, wherever the network may end.
     ///
     /// # Errors
@@ -56,6 +55,58 @@ pub trait PacketIo: AsFd + Debug + Send + Sync {
 
     /// Returns what went through the socket so far.
     fn statistics(&self) -> IoStatistics;
+}
+
+impl IoStatistics {
+    /// Calls `tell` with the name and the value of each counter of the socket, always in the same order. A counter never
+    /// falls.
+    pub fn each_counter(&self, mut tell: impl FnMut(&'static str, u64)) {
+        macro_rules! tell_of {
+            ($($counter:ident)*) => {
+                let Self { $($counter),* } = self;
+                $(tell(concat!("socket.", stringify!($counter)), *$counter);)*
+            };
+        }
+        tell_of!(packets_sent send_calls packets_received packets_foreign receive_calls receive_empty send_blocked send_too_big send_refused reported_unreachable reported_too_big reported_other);
+    }
+}
+
+/// A socket for whose readiness an event loop can wait: on Linux any that has a descriptor.
+#[cfg(target_os = "linux")]
+pub trait Descriptor: std::os::fd::AsFd {}
+
+#[cfg(target_os = "linux")]
+impl<T: std::os::fd::AsFd> Descriptor for T {}
+
+/// A socket for whose readiness an event loop can wait.
+#[cfg(not(target_os = "linux"))]
+pub trait Descriptor {
+    /// Returns another handle of the UDP socket, to be registered with an event loop.
+    ///
+    /// # Errors
+    ///
+    /// If the process can have no more handles.
+    fn duplicate(&self) -> io::Result<std::net::UdpSocket>;
+}
+
+/// Returns `destination` in the form that a UDP socket bound to `local` needs.
+pub(crate) fn udp_address(local: SocketAddr, destination: Destination) -> io::Result<SocketAddr> {
+    let Encapsulation::Udp { port } = destination.encapsulation else {
+        let reason = "a UDP socket cannot send to a destination without UDP encapsulation";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+    };
+    match (local, destination.address) {
+        (SocketAddr::V4(_), IpAddr::V4(_)) | (SocketAddr::V6(_), IpAddr::V6(_)) => {
+            Ok(SocketAddr::new(destination.address, port))
+        }
+        (SocketAddr::V6(_), IpAddr::V4(address)) => {
+            Ok(SocketAddr::new(address.to_ipv6_mapped().into(), port))
+        }
+        (SocketAddr::V4(_), IpAddr::V6(_)) => {
+            let reason = "a socket bound to an IPv4 address cannot reach an IPv6 destination; bind to [::]";
+            Err(io::Error::new(io::ErrorKind::Unsupported, reason))
+        }
+    }
 }
 
 /// What went through both of two sockets.
@@ -143,6 +194,7 @@ pub enum NetworkErrorKind {
 
 /// Counters of a socket since it was bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct IoStatistics {
     /// SCTP packets handed to the kernel.

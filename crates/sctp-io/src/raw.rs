@@ -13,7 +13,7 @@ mod filter;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::{RecvMeta, UdpSocketState};
@@ -23,15 +23,14 @@ use rustix::net::sockopt::{
 use sctp_core::{Destination, Encapsulation, SctpPort};
 use socket2::{Domain, Protocol, Socket, Type};
 
-pub use self::claim::KernelSctp;
 use self::claim::{Claim, KERNEL_SCTP, check_kernel_sctp};
 pub use self::dual_stack::DualStackRawIp;
-pub use self::filter::PortFilter;
 use self::filter::{Family, attach, sctp_packet};
 use crate::batch::{Message, ReceiveBatch, from_codepoint};
 use crate::header::{DontFragment, Families, Marked, Strictness};
 use crate::kernel::{Counters, add, count, enlarge_buffers, past_reports, send_all};
 use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
+use crate::raw_options::{KernelSctp, PortFilter, RawIpError, RawIpOptions};
 
 /// A raw socket that carries the SCTP packets of one port (RFC 9260 §1: protocol number 132).
 ///
@@ -238,75 +237,6 @@ impl AsFd for RawIp {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
-}
-
-/// Options of a [`RawIp`] socket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RawIpOptions {
-    /// The place where packets for other ports are dropped. Default: in the kernel. Change it to see them
-    /// counted.
-    pub port_filter: PortFilter,
-    /// The choice to make when the kernel's own SCTP is there. Default: refuse.
-    pub kernel_sctp: KernelSctp,
-}
-
-/// The reason why no raw socket could be had.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RawIpError {
-    /// The list of addresses to bind is empty.
-    #[error("no address to bind to; 0.0.0.0 or :: stands for all of a family")]
-    NoAddress,
-    /// `0.0.0.0` or `::` beside others.
-    #[error("{0} stands for all addresses already; bind to it alone, or leave it out")]
-    AnyAmongOthers(IpAddr),
-    /// IPv4 and IPv6 addresses together.
-    #[error(
-        "{first} and {other} are of different IP versions, and a raw socket speaks one; use two that are joined"
-    )]
-    MixedFamilies {
-        /// The first address of the list.
-        first: IpAddr,
-        /// The first that does not fit to it.
-        other: IpAddr,
-    },
-    /// The process lacks CAP_NET_RAW.
-    #[error(
-        "SCTP directly over IP needs the capability CAP_NET_RAW: run as root, grant it to the program \
-         (setcap cap_net_raw+ep PROGRAM), or use SCTP in UDP, which needs none"
-    )]
-    NotPermitted,
-    /// The kernel's own SCTP would abort our associations.
-    #[error(
-        "the kernel's own SCTP is active ({evidence} exists) and would abort our associations: keep it from loading (a \
-         line `install sctp /bin/false` in /etc/modprobe.d) and restart the host, for a kernel rarely unloads it, or \
-         use SCTP in UDP"
-    )]
-    KernelSctp {
-        /// The file that shows that the kernel's SCTP is loaded.
-        evidence: PathBuf,
-    },
-    /// Another socket of this library, perhaps in another process, answers for this port.
-    #[error(
-        "SCTP port {port} at {address} is in use: another program, or another of these servers, has it at {holder}"
-    )]
-    PortInUse {
-        /// The address at which the port was wanted.
-        address: IpAddr,
-        /// The SCTP port that is taken.
-        port: SctpPort,
-        /// The address at which it is served: the wanted one, all addresses, or one of all that were wanted.
-        holder: IpAddr,
-    },
-    /// The system refused otherwise: an address that is not ours, a family that is not available.
-    #[error("cannot open a raw SCTP socket at {address}: {source}")]
-    Socket {
-        /// The local address in question.
-        address: IpAddr,
-        /// The error that the system returned.
-        source: io::Error,
-    },
 }
 
 fn common_family(addresses: &[IpAddr]) -> Result<Family, RawIpError> {

@@ -11,16 +11,16 @@ use std::num::NonZeroU16;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::sys::socket::{setsockopt, sockopt};
-use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::io::Errno;
-use sctp_core::{Destination, Dscp, Ecn, Encapsulation, Fragmentation};
+use sctp_core::{Destination, Dscp, Encapsulation, Fragmentation};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use self::shards::deal_by_tag;
-use crate::batch::{Message, ReceiveBatch, from_codepoint};
+use crate::batch::{Message, ReceiveBatch, codepoint, from_codepoint};
 use crate::header::{DontFragment, Families, Marked, Strictness};
 use crate::kernel::{Counters, add, count, enlarge_buffers, past_reports, send_all};
-use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
+use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo, udp_address};
 
 /// A UDP socket that carries SCTP packets.
 ///
@@ -217,27 +217,6 @@ impl UdpEncapsulation {
     fn is_served(&self, local: Option<IpAddr>) -> bool {
         self.serves.is_empty() || local.is_none_or(|local| self.serves.contains(&local))
     }
-
-    /// Returns `destination` in the form that this socket's family needs.
-    fn socket_address(&self, destination: Destination) -> io::Result<SocketAddr> {
-        let Encapsulation::Udp { port } = destination.encapsulation else {
-            let reason = "a UDP socket cannot send to a destination without UDP encapsulation";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
-        };
-        match (self.local, destination.address) {
-            (SocketAddr::V4(_), IpAddr::V4(_)) | (SocketAddr::V6(_), IpAddr::V6(_)) => {
-                Ok(SocketAddr::new(destination.address, port))
-            }
-            (SocketAddr::V6(_), IpAddr::V4(address)) => {
-                Ok(SocketAddr::new(address.to_ipv6_mapped().into(), port))
-            }
-            (SocketAddr::V4(_), IpAddr::V6(_)) => {
-                let reason =
-                    "a socket bound to an IPv4 address cannot reach an IPv6 destination; bind to [::]";
-                Err(io::Error::new(io::ErrorKind::Unsupported, reason))
-            }
-        }
-    }
 }
 
 /// Whether other sockets may be bound to the same address.
@@ -249,12 +228,12 @@ enum Sharing {
 
 impl PacketIo for UdpEncapsulation {
     fn check(&self, destination: Destination) -> io::Result<()> {
-        self.socket_address(destination).map(|_| ())
+        udp_address(self.local, destination).map(|_| ())
     }
 
     fn send(&self, packets: &mut Outgoing<'_>) -> io::Result<()> {
-        let destination =
-            self.socket_address(packets.destination).inspect_err(|_| count(&self.counters.send_refused))?;
+        let destination = udp_address(self.local, packets.destination)
+            .inspect_err(|_| count(&self.counters.send_refused))?;
         send_all(packets, &self.counters, |packets| self.send_some(packets, destination))
     }
 
@@ -298,15 +277,6 @@ impl AsFd for UdpEncapsulation {
 fn is_unfit(error: &io::Error) -> bool {
     let reasons = [Errno::MSGSIZE, Errno::INVAL, Errno::IO];
     error.raw_os_error().is_some_and(|number| reasons.iter().any(|reason| reason.raw_os_error() == number))
-}
-
-pub(crate) fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
-    match ecn {
-        Ecn::NotEct => None,
-        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-        Ecn::Ce => Some(EcnCodepoint::Ce),
-    }
 }
 
 /// The most that one call with segmentation offload carries, in octets: a UDP datagram over IPv6 or IPv4,

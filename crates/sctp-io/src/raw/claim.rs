@@ -11,7 +11,7 @@ use std::path::Path;
 
 use sctp_core::SctpPort;
 
-use super::RawIpError;
+use crate::raw_options::RawIpError;
 
 /// An SCTP port at an address, ours as long as this lives.
 ///
@@ -55,17 +55,6 @@ fn overlapping(names: &str, address: IpAddr, port: SctpPort) -> Option<IpAddr> {
         holder.is_ipv4() == address.is_ipv4() && holder.is_unspecified() != address.is_unspecified()
     };
     holders.into_iter().find(overlaps)
-}
-
-/// The choice to make when the kernel's own SCTP is there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum KernelSctp {
-    /// Refuse to bind: it would answer our peers' packets with ABORT (RFC 9260 §8.4), for it does not know our
-    /// associations. The default.
-    #[default]
-    Refuse,
-    /// Bind all the same. For hosts where something keeps the kernel's answers from leaving.
-    Ignore,
 }
 
 /// Fails if the kernel's SCTP is active in this network namespace, as `folder` tells.

@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::epoll;
 use sctp_core::{Destination, SctpPort};
 
+use super::RawIp;
 use super::filter::Family;
-use super::{RawIp, RawIpError, RawIpOptions};
 use crate::batch::ReceiveBatch;
 use crate::packet_io::{IoStatistics, NetworkError, Outgoing, PacketIo};
+use crate::raw_options::{RawIpError, RawIpOptions};
 
 /// Protocol 132 over both IP versions at one SCTP port.
 ///

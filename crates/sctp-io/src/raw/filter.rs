@@ -10,18 +10,6 @@ use std::ops::Range;
 use sctp_core::SctpPort;
 use socket2::{SockFilter, Socket};
 
-/// The place where packets for other SCTP ports are dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PortFilter {
-    /// The kernel drops them, by a packet filter on the socket: nobody is woken for them, they take no room in
-    /// the receive buffer, and they are not counted. The default.
-    #[default]
-    Kernel,
-    /// This process drops them, and counts them in [`packets_foreign`](crate::IoStatistics::packets_foreign).
-    /// For diagnosis: every SCTP packet of the host wakes the process.
-    Process,
-}
-
 /// Keeps the kernel from queueing packets for other ports, by a classic BPF program.
 pub(super) fn attach(socket: &Socket, family: Family, port: SctpPort) -> io::Result<()> {
     let load_port = match family {
