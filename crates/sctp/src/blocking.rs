@@ -1,5 +1,5 @@
 //! A blocking API of the endpoints, for programs without a runtime: calls that wait, from as many threads as
-//! they like.
+//! they like. On Linux only.
 //!
 //! Whoever waits does the work: a thread in [`recv`](Association::recv) waits on the socket itself, takes packets from it and
 //! answers them, so that between a message on the wire and the caller there is no other thread. While nobody is in a
@@ -158,7 +158,7 @@ impl EndpointBuilder {
     /// As [`bind_io`](Self::bind_io), but no runtime is needed.
     pub fn bind_blocking(self, io: impl PacketIo + 'static) -> Result<Endpoint, BindError> {
         let assembled = self.assemble(io)?;
-        let driver = ThreadDriver::start(&assembled.shared, assembled.timer, assembled.addresses);
+        let driver = ThreadDriver::start(&assembled.shared, assembled.descriptors);
         let driver = driver.map_err(BindError::System)?;
         Ok(Endpoint { inner: crate::Endpoint::of(assembled.shared), driver })
     }

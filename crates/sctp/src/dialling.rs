@@ -1,6 +1,7 @@
 //! Opening associations: what waits until one is up, and what can be sent before.
 
 use std::sync::Arc;
+#[cfg(feature = "tokio")]
 use std::time::Duration;
 
 use sctp_core::{AssociationConfig, SctpPort};
@@ -8,7 +9,9 @@ use sctp_core::{AssociationConfig, SctpPort};
 use crate::association::Association;
 use crate::destinations::Destinations;
 use crate::endpoint::Endpoint;
-use crate::error::{ConnectError, TimedOut};
+use crate::error::ConnectError;
+#[cfg(feature = "tokio")]
+use crate::error::TimedOut;
 use crate::slot::{Holder, Phase, Slot};
 use crate::state::Openness;
 
@@ -64,6 +67,7 @@ impl Endpoint {
     /// # Errors
     ///
     /// As [`connect`](Self::connect); [`ConnectError::TimedOut`] if it took longer, and then the attempt is aborted.
+    #[cfg(feature = "tokio")]
     pub async fn connect_timeout(
         &self,
         to: impl Into<Destinations>,

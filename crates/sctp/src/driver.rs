@@ -1,61 +1,18 @@
 //! The task behind an endpoint: packets and timeouts in, whenever the kernel says so.
 
+#[cfg_attr(not(target_os = "linux"), path = "driver/elsewhere.rs")]
+mod readiness;
+
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
-use sctp_io::{AddressEvent, AddressWatch};
-use tokio::io::unix::AsyncFd;
 use tokio::io::{Interest, Ready};
 
+pub(crate) use self::readiness::Readiness;
+use self::readiness::{INCOMING, has_error};
 use crate::error::CommunicationLost;
 use crate::shared::{Received, Shared};
 use crate::state::Openness;
-
-/// Readiness of socket and timer, as tokio reports it.
-#[derive(Debug)]
-pub(crate) struct Readiness {
-    socket: AsyncFd<OwnedFd>,
-    timer: AsyncFd<OwnedFd>,
-    /// The addresses of this host, for endpoints with addresses that may come and go.
-    addresses: Option<AsyncFd<AddressWatch>>,
-}
-
-impl Readiness {
-    /// Registers duplicates of the descriptors: the originals stay where application threads use them.
-    pub(crate) fn new(
-        socket: impl AsFd,
-        timer: OwnedFd,
-        addresses: Option<AddressWatch>,
-    ) -> io::Result<Self> {
-        let timer = register(timer, Interest::READABLE)?;
-        let socket = register(socket.as_fd().try_clone_to_owned()?, SOCKET_INTEREST)?;
-        let addresses = addresses.map(|watch| register(watch, Interest::READABLE)).transpose()?;
-        Ok(Self { socket, timer, addresses })
-    }
-
-    /// Waits for the next change of an address; for ever, where none is watched.
-    async fn address(addresses: &mut Option<AsyncFd<AddressWatch>>) -> io::Result<AddressEvent> {
-        let Some(addresses) = addresses else { return std::future::pending().await };
-        loop {
-            if let Some(event) = addresses.get_mut().poll_event()? {
-                return Ok(event);
-            }
-            addresses.readable().await?.clear_ready();
-        }
-    }
-}
-
-/// Registers a descriptor with tokio's constructor that needs no `unsafe`. It is deprecated for types whose
-/// descriptor may change or close behind tokio's back; an `OwnedFd` can do neither, nor can the one in an
-/// `AddressWatch`.
-#[allow(deprecated)]
-fn register<T: AsRawFd>(descriptor: T, interest: Interest) -> io::Result<AsyncFd<T>> {
-    AsyncFd::with_interest(descriptor, interest)
-}
-
-/// All a socket may ever be asked for; each wait picks from it.
-const SOCKET_INTEREST: Interest = Interest::READABLE.add(Interest::WRITABLE).add(Interest::ERROR);
 
 /// Runs until the endpoint is closed and its last association is over.
 pub(crate) async fn run(shared: Arc<Shared>, readiness: Readiness) {
@@ -102,7 +59,7 @@ impl TaskDriver {
                     if ready.is_writable() && resume_sending(&self.stop.shared) == Socket::Full {
                         guard.clear_ready_matching(Ready::WRITABLE);
                     }
-                    if ready.is_error() {
+                    if has_error(ready) {
                         drop(guard);
                         self.drain_errors()?;
                     }
@@ -131,18 +88,13 @@ impl TaskDriver {
         if state.openness == Openness::Closed && state.is_idle() && !is_blocked {
             return None;
         }
-        let interest = Interest::READABLE | Interest::ERROR;
-        Some(if is_blocked { interest | Interest::WRITABLE } else { interest })
+        Some(if is_blocked { INCOMING | Interest::WRITABLE } else { INCOMING })
     }
 
     /// Counts what the network reported (the socket does).
     fn drain_errors(&mut self) -> io::Result<()> {
         while self.stop.shared.io.receive_error()?.is_some() {}
-        // An error also marks the registration as closed for writing, for good: tokio keeps that mark. A
-        // new registration starts without it.
-        let descriptor = self.readiness.socket.get_ref().try_clone()?;
-        self.readiness.socket = register(descriptor, SOCKET_INTEREST)?;
-        Ok(())
+        self.readiness.renew()
     }
 }
 

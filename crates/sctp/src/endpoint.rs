@@ -1,11 +1,16 @@
 //! The endpoint: one socket, one SCTP port, many associations. Several of them at one port are in `shards`.
 
+#[cfg(feature = "tokio")]
+mod bind;
+#[cfg(feature = "tokio")]
 mod shards;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
+#[cfg(target_os = "linux")]
 use std::os::fd::{AsFd, OwnedFd};
+#[cfg(feature = "pcap")]
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,17 +18,16 @@ use sctp_core::{
     AssociationConfig, AssociationId, AssociationStatistics, AuthKeyError, ConfigError, EndpointConfig,
     EndpointStatistics, IncomingPolicy, KeyOwner, SctpPort, SharedKeyId, UnknownAssociation,
 };
-use sctp_io::{
-    AddressWatch, DatagramChannel, DualStackRawIp, IoStatistics, PacketIo, RawIp, RawIpError, RawIpOptions,
-    Timer, UdpEncapsulation,
-};
-use tracing::Instrument;
+#[cfg(target_os = "linux")]
+use sctp_io::AddressWatch;
+use sctp_io::{IoStatistics, PacketIo, Timer};
 use virtual_time::Instant;
 
+#[cfg(feature = "tokio")]
 pub use self::shards::Shard;
 use crate::association::Association;
+#[cfg(feature = "pcap")]
 use crate::capture::Capture;
-use crate::driver::{self, Readiness};
 use crate::error::BindError;
 use crate::shared::{Shared, until};
 use crate::slot::Holder;
@@ -51,32 +55,15 @@ impl Endpoint {
         Self { inner: Arc::new(EndpointInner { shared }) }
     }
 
-    /// Binds an endpoint to a UDP socket (RFC 6951) at `address` and starts driving it.
-    ///
-    /// The registered UDP port is 9899; port 0 lets the system choose. `0.0.0.0` serves the host's IPv4 addresses,
-    /// `[::]` IPv6 and IPv4.
-    ///
-    /// # Errors
-    ///
-    /// If the configuration cannot work, the address cannot be bound, or this is not a tokio runtime.
-    pub async fn bind(config: EndpointConfig, address: SocketAddr) -> Result<Self, BindError> {
-        Self::builder(config).bind(address).await
-    }
-
-    /// Binds an endpoint that only opens associations, to a UDP socket at `address`: with an SCTP port of its own choice,
-    /// refusing peers that call, and with the default parameters ([`connect_with`](Self::connect_with) has others).
-    ///
-    /// # Errors
-    ///
-    /// As [`bind`](Self::bind).
-    pub async fn client(address: SocketAddr) -> Result<Self, BindError> {
-        Self::builder_of_client(AssociationConfig::default()).bind(address).await
-    }
-
     /// Returns a builder for an endpoint with options beyond the protocol's.
     #[must_use]
     pub const fn builder(config: EndpointConfig) -> EndpointBuilder {
-        EndpointBuilder { config, capture: None, port_choice: PortChoice::Given }
+        EndpointBuilder {
+            config,
+            #[cfg(feature = "pcap")]
+            capture: None,
+            port_choice: PortChoice::Given,
+        }
     }
 
     /// Returns a builder for an endpoint that only opens associations, with these parameters: it refuses peers that call, and
@@ -243,6 +230,7 @@ impl Endpoint {
 
     /// Returns why the capture that [`EndpointBuilder::capture`] asked for is not complete; `None` while it is,
     /// or without one.
+    #[cfg(feature = "pcap")]
     #[must_use]
     pub fn capture_failure(&self) -> Option<String> {
         self.inner.shared.lock().capture.as_ref().and_then(Capture::failure)
@@ -267,6 +255,7 @@ impl Drop for EndpointInner {
 #[derive(Clone, Debug)]
 pub struct EndpointBuilder {
     config: EndpointConfig,
+    #[cfg(feature = "pcap")]
     capture: Option<PathBuf>,
     port_choice: PortChoice,
 }
@@ -283,6 +272,7 @@ impl EndpointBuilder {
     ///
     /// Packets are written as they are handed to and taken from the socket, with IP headers, and UDP headers if there
     /// is UDP, made up for them. Default: no capture. For diagnosis only: it costs a system call for each turn of the driver.
+    #[cfg(feature = "pcap")]
     #[must_use]
     pub fn capture(mut self, path: impl AsRef<Path>) -> Self {
         self.capture = Some(path.as_ref().to_owned());
@@ -298,22 +288,6 @@ impl EndpointBuilder {
         self
     }
 
-    /// Binds a raw socket at the configured port, or at one that is free.
-    fn at_port<T>(&mut self, bind: impl Fn(SctpPort) -> Result<T, RawIpError>) -> Result<T, BindError> {
-        let mut attempts = PORT_ATTEMPTS;
-        loop {
-            self.choose_port().map_err(BindError::System)?;
-            match bind(self.config.port) {
-                Err(RawIpError::PortInUse { .. })
-                    if attempts > 1 && self.port_choice == PortChoice::Dynamic =>
-                {
-                    attempts -= 1;
-                }
-                bound => return Ok(bound?),
-            }
-        }
-    }
-
     fn choose_port(&mut self) -> io::Result<()> {
         if self.port_choice == PortChoice::Dynamic {
             let [first, second, ..] = os_entropy()?;
@@ -322,148 +296,65 @@ impl EndpointBuilder {
         Ok(())
     }
 
-    /// Binds the endpoint as [`Endpoint::bind`] does.
-    ///
-    /// # Errors
-    ///
-    /// As [`Endpoint::bind`], or if the capture file cannot be written.
-    pub async fn bind(self, address: SocketAddr) -> Result<Endpoint, BindError> {
-        self.config.validate()?; // before a socket is bound in vain
-        let io = UdpEncapsulation::bind(address).map_err(BindError::of_socket(address))?;
-        self.bind_io(io).await
-    }
-
-    /// Binds the endpoint to UDP port `port` (RFC 6951) at each of `addresses`, of which peers are told: a multi-homed
-    /// endpoint. See [`UdpEncapsulation::bind_addresses`] and [`EndpointConfig::local_addresses`], which `addresses`
-    /// replace unless it is set. Addresses that come and go are noticed.
-    ///
-    /// # Errors
-    ///
-    /// As [`bind`](Self::bind).
-    pub async fn bind_addresses(self, addresses: &[IpAddr], port: u16) -> Result<Endpoint, BindError> {
-        let builder = self.listing(addresses);
-        builder.config.validate()?; // before a socket is bound in vain
-        let first = addresses.first().copied().unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED));
-        let io = UdpEncapsulation::bind_addresses(addresses, port)
-            .map_err(BindError::of_socket(SocketAddr::new(first, port)))?;
-        builder.bind_io(io).await
-    }
-
-    /// Lists several addresses to peers, each by itself.
-    fn listing(mut self, addresses: &[IpAddr]) -> Self {
-        let are_named = addresses.len() > 1 && !addresses.iter().any(IpAddr::is_unspecified);
-        if are_named && self.config.local_addresses.is_empty() {
-            self.config.local_addresses = addresses.to_vec();
-        }
-        self
-    }
-
-    /// Binds the endpoint to protocol 132, SCTP directly over IP, at `addresses` and starts driving it.
-    ///
-    /// `0.0.0.0` stands for all IPv4 addresses, `::` for all of IPv6; both versions together are possible. Packets for
-    /// other SCTP ports of the host are left to whom they belong to. Several addresses are told to peers, as by
-    /// [`bind_addresses`](Self::bind_addresses). Needs the capability CAP_NET_RAW, and a kernel whose own
-    /// SCTP is not loaded. For other options see [`RawIp::bind_with`] and [`bind_io`](Self::bind_io).
-    ///
-    /// # Errors
-    ///
-    /// As [`bind`](Self::bind); [`BindError::RawIp`] says what the socket lacks and what to do.
-    pub async fn bind_ip(self, addresses: &[IpAddr]) -> Result<Endpoint, BindError> {
-        let mut builder = self.listing(addresses);
-        builder.config.validate()?; // before a socket is bound in vain
-        let both = addresses.iter().any(IpAddr::is_ipv4) && addresses.iter().any(IpAddr::is_ipv6);
-        if both {
-            let bind = |port| DualStackRawIp::bind_with(addresses, port, RawIpOptions::default());
-            let io = builder.at_port(bind)?;
-            return builder.keeping_port().bind_io(io).await;
-        }
-        let io = builder.at_port(|port| RawIp::bind(addresses, port))?;
-        builder.keeping_port().bind_io(io).await
-    }
-
-    /// Returns the builder, whose port is not chosen anew: a socket has it.
-    const fn keeping_port(mut self) -> Self {
-        self.port_choice = PortChoice::Given;
-        self
-    }
-
-    /// Starts an endpoint whose packets are the datagrams of `socket`, a connected one: SCTP over DTLS or whatever else
-    /// keeps their boundaries (RFC 8261), see [`DatagramChannel`]. The peer to connect to is [`DatagramChannel::PEER`],
-    /// the parameters to begin with are those of [`Profile::WebRtc`](sctp_core::Profile::WebRtc).
-    ///
-    /// ```
-    /// use sctp::{AssociationConfig, DatagramChannel, Endpoint, EndpointConfig, Message, Profile, SctpPort, StreamId};
-    /// use tokio::net::UnixDatagram;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let port = SctpPort::try_from(5000)?;
-    /// let association = AssociationConfig::profile(Profile::WebRtc);
-    /// let config = EndpointConfig::with_association(port, association);
-    /// // Between these two there would be DTLS and the network.
-    /// let (near, far) = UnixDatagram::pair()?;
-    /// let far = Endpoint::builder(config.clone()).bind_channel(far.into_std()?).await?;
-    /// let near = Endpoint::builder(config).bind_channel(near.into_std()?).await?;
-    /// let (opened, accepted) = tokio::join!(near.connect(&[DatagramChannel::PEER], port), far.accept());
-    /// opened?.send(Message::ordered(StreamId::new(0), "offer")).await?;
-    /// let received = accepted.ok_or("closed")?.recv().await?.ok_or("over")?;
-    /// assert_eq!(received.message.payload, "offer");
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`bind`](Self::bind), or if `socket` is none of datagrams.
-    pub async fn bind_channel(self, socket: impl Into<OwnedFd>) -> Result<Endpoint, BindError> {
-        let io = DatagramChannel::new(socket).map_err(BindError::Channel)?;
-        self.bind_io(io).await
-    }
-
-    /// Starts an endpoint over a socket of your own: one with other options, or one that does something to the
-    /// packets.
-    ///
-    /// # Errors
-    ///
-    /// As [`bind`](Self::bind), but for the socket.
-    pub async fn bind_io(self, io: impl PacketIo + 'static) -> Result<Endpoint, BindError> {
-        let runtime = tokio::runtime::Handle::try_current().map_err(|_| BindError::NoRuntime)?;
-        let Assembled { shared, timer, addresses } = self.assemble(io)?;
-        let readiness = Readiness::new(&shared.io, timer, addresses).map_err(BindError::System)?;
-        // What its associations do belongs to what binds it.
-        runtime.spawn(driver::run(Arc::clone(&shared), readiness).in_current_span());
-        Ok(Endpoint::of(shared))
-    }
-
     /// Puts everything together but somebody to drive it.
     pub(crate) fn assemble(mut self, io: impl PacketIo + 'static) -> Result<Assembled, BindError> {
         self.choose_port().map_err(BindError::System)?;
         let listed = self.config.local_addresses.clone();
         let core = sctp_core::Endpoint::new(self.config, os_entropy().map_err(BindError::System)?)?;
+        #[cfg(feature = "pcap")]
         let capture = self
             .capture
             .map(|path| Capture::create(&path).map_err(|source| BindError::Capture { path, source }))
             .transpose()?;
-        let timer = Timer::new(sctp_io::Clock::start()).map_err(BindError::System)?;
-        let descriptor = timer.as_fd().try_clone_to_owned().map_err(BindError::System)?;
-        let addresses = (listed.len() > 1).then(AddressWatch::open).transpose().map_err(BindError::System)?;
+        #[cfg(not(feature = "pcap"))]
+        let capture = None;
+        let clock = sctp_io::Clock::start();
+        #[cfg(target_os = "linux")]
+        let timer = Timer::new(clock).map_err(BindError::System)?;
+        #[cfg(not(target_os = "linux"))]
+        let timer = Timer::new(clock);
+        let descriptors = Descriptors::new(&timer, &listed).map_err(BindError::System)?;
         let state = State::new(core, listed, timer, capture);
         let shared = Arc::new(Shared::new(Box::new(io), Clock::start(), state));
-        Ok(Assembled { shared, timer: descriptor, addresses })
+        Ok(Assembled { shared, descriptors })
     }
 }
 
 /// An endpoint that nobody drives yet.
 pub(crate) struct Assembled {
     pub(crate) shared: Arc<Shared>,
-    /// The descriptor of the endpoint's timer.
+    pub(crate) descriptors: Descriptors,
+}
+
+/// The descriptors that a driver waits for beside the socket.
+#[cfg(target_os = "linux")]
+pub(crate) struct Descriptors {
     pub(crate) timer: OwnedFd,
+    /// The addresses of this host, where several are listed: they may come and go.
     pub(crate) addresses: Option<AddressWatch>,
+}
+
+#[cfg(target_os = "linux")]
+impl Descriptors {
+    fn new(timer: &Timer, listed: &[IpAddr]) -> io::Result<Self> {
+        let addresses = (listed.len() > 1).then(AddressWatch::open).transpose()?;
+        Ok(Self { timer: timer.as_fd().try_clone_to_owned()?, addresses })
+    }
+}
+
+/// The descriptors that a driver waits for beside the socket: none, for it has timers of its own.
+#[cfg(not(target_os = "linux"))]
+pub(crate) struct Descriptors {}
+
+#[cfg(not(target_os = "linux"))]
+impl Descriptors {
+    fn new(_timer: &Timer, _listed: &[IpAddr]) -> io::Result<Self> {
+        Ok(Self {})
+    }
 }
 
 /// The first of the ports that belong to nobody; all its bits are in the others' numbers, too (RFC 6335 §6).
 const FIRST_DYNAMIC_PORT: NonZeroU16 = NonZeroU16::MIN.saturating_add(0xBFFF);
-/// Ports that are tried before the last error is told.
-const PORT_ATTEMPTS: u32 = 16;
 
 #[cfg(test)]
 mod tests;

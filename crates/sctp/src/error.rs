@@ -124,6 +124,7 @@ pub enum TimeoutError<E> {
     Failed(#[from] E),
 }
 
+#[cfg(target_os = "linux")]
 impl<E> TimeoutError<E> {
     /// Returns the outcome of a call that was given a time.
     pub(crate) fn flatten<T>(outcome: Result<Result<T, E>, TimedOut>) -> Result<T, Self> {

@@ -51,6 +51,19 @@
 //!
 //! Programs without a runtime find the same with blocking calls in [`blocking`].
 //!
+//! All of this is for Linux. On macOS and Windows there are endpoints in UDP that a tokio runtime drives, with its timers enabled; SCTP
+//! over IP is refused by [`RawIpError::NotOnThisSystem`].
+//!
+//! # Features
+//!
+//! | feature | what it brings | default |
+//! |---|---|---|
+//! | `tokio` | endpoints that a task of a tokio runtime drives; without it there is the [`blocking`] API alone | on |
+//! | `pcap` | captures for Wireshark ([`EndpointBuilder::capture`]) | on |
+//! | `tracing` | events and spans for subscribers ([`trace`]) | on |
+//! | `serde` | configurations as data, both ways; statistics, status, events and messages one way | off |
+//! | `metrics` | statistics in the recorder of the crate `metrics` ([`metrics`](mod@metrics)) | off |
+//!
 //! # How associations end
 //!
 //! | what happens | `recv` then returns | `closed`, `shutdown` |
@@ -67,21 +80,30 @@
 #![forbid(unsafe_code)]
 
 mod association;
+#[cfg(target_os = "linux")]
 pub mod blocking;
+#[cfg(feature = "pcap")]
+mod capture;
+#[cfg(not(feature = "pcap"))]
+#[path = "capture/absent.rs"]
 mod capture;
 mod destinations;
 mod dialling;
+#[cfg(feature = "tokio")]
 mod driver;
 mod endpoint;
 mod error;
 mod incoming;
 #[cfg(all(test, shuttle))]
 mod interleavings;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 mod outbox;
 mod shared;
 mod slot;
 mod state;
 mod surroundings;
+mod turn;
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -99,7 +121,7 @@ pub use sctp_core::{
     EventLimit, EventLimits, EventMask, Exposure, Extensions, Fragmentation, Fsn, GivenUp, HandshakeCounters,
     HeartbeatConfig, Heartbeats, HmacAlgorithm, HmacPreference, ImmediateSack, IncomingPolicy, InitRate,
     InitialWindow, KeyOwner, LossDetection, Message, MessageBundling, MessageNumber, Mid, Nagle, Newcomer,
-    NewcomerId, Offer, Origin, Pacing, ParseDestinationError, PathCounters, PathId, PathMtuConfig,
+    NewcomerId, NoDscp, Offer, Origin, Pacing, ParseDestinationError, PathCounters, PathId, PathMtuConfig,
     PathSetting, PathSettings, PathState, PathStatistics, PathsConfig, PayloadProtocolId, Piece, Profile,
     ProtocolViolation, Received, ReceivedMessage, ReceiverStatistics, ReceiverViolation, ReconfigConfig,
     ReconfigError, ReconfigOutcome, ReconfigStatistics, RecoveryConfig, RefusalCause, Reliability,
@@ -108,9 +130,11 @@ pub use sctp_core::{
     StreamError, StreamId, StreamScheduler, StreamShare, StreamStatistics, Streams, TagShare,
     TransmissionConfig, Tsn, UnknownAssociation, UnknownProfile, WindowValidation, trace,
 };
+#[cfg(target_os = "linux")]
+pub use sctp_io::DatagramChannel;
 pub use sctp_io::{
-    DatagramChannel, DualStackRawIp, IoStatistics, KernelSctp, NetworkError, NetworkErrorKind, Notice,
-    Outgoing, PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions, ReceiveBatch, UdpEncapsulation,
+    Descriptor, DualStackRawIp, IoStatistics, KernelSctp, NetworkError, NetworkErrorKind, Notice, Outgoing,
+    PacketIo, PortFilter, RawIp, RawIpError, RawIpOptions, ReceiveBatch, UdpEncapsulation,
 };
 
 pub use virtual_time::Instant;
@@ -118,7 +142,9 @@ pub use virtual_time::Instant;
 pub use self::association::{Association, Stream, StreamReader, StreamWriter};
 pub use self::destinations::Destinations;
 pub use self::dialling::Connecting;
-pub use self::endpoint::{Endpoint, EndpointBuilder, Shard};
+#[cfg(feature = "tokio")]
+pub use self::endpoint::Shard;
+pub use self::endpoint::{Endpoint, EndpointBuilder};
 pub use self::error::{
     BindError, CommunicationLost, ConnectError, IncomingError, SendError, StreamReadError, TakeStreamError,
     TimedOut, TimeoutError,

@@ -4,13 +4,16 @@ use std::io;
 use std::sync::{PoisonError, TryLockError};
 
 use sctp_core::{AssociationId, Destination};
-use sctp_io::{Notice, PacketIo, ReceiveBatch};
+#[cfg(target_os = "linux")]
+use sctp_io::Notice;
+use sctp_io::{PacketIo, ReceiveBatch};
 use virtual_time::Instant;
 
 use crate::error::CommunicationLost;
 use crate::state::{EndpointSignals, State};
 use crate::surroundings::atomic::{AtomicU64, Ordering};
 use crate::surroundings::{Clock, Mutex, MutexGuard, Notify};
+use crate::turn;
 
 /// The socket, the clock, and the state behind its lock.
 #[derive(Debug)]
@@ -38,6 +41,7 @@ impl Shared {
     }
 
     /// Says how the driver learns of packets.
+    #[cfg(target_os = "linux")]
     pub(crate) fn set_notice(&self, notice: Notice) {
         self.intake.lock().unwrap_or_else(PoisonError::into_inner).set_notice(notice);
     }
@@ -88,6 +92,7 @@ impl Shared {
     }
 
     /// Returns how often a thread that sends has looked at the socket.
+    #[cfg(target_os = "linux")]
     pub(crate) fn looks(&self) -> u64 {
         self.looks.load(Ordering::Relaxed)
     }
@@ -120,6 +125,7 @@ impl Shared {
     }
 
     /// Sends what [`receive`](Self::receive) left where it brought news, unless an answer has taken it along.
+    #[cfg(feature = "tokio")]
     pub(crate) fn complete_news(&self) {
         self.complete_news_of(&mut self.lock());
     }
@@ -127,6 +133,7 @@ impl Shared {
     /// Returns how the driver goes on, after sending what [`receive`](Self::receive) left; but a driver that
     /// `would_look` at the socket again does so first, so that one SACK answers all that comes. Who has
     /// answered already sleeps until the next request.
+    #[cfg(target_os = "linux")]
     pub(crate) fn next_turn(&self, would_look: bool) -> Next {
         let mut state = self.lock();
         let is_look = would_look && state.driver_settles;
@@ -182,10 +189,12 @@ pub(crate) struct Taken {
     /// Whether another call may bring more at once.
     pub(crate) has_more: bool,
     /// How much it was.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "blocking drivers ask for it"))]
     pub(crate) octets: usize,
 }
 
 /// How a driver goes on.
+#[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Next {
     /// Whether to look at the socket again instead of waiting for it.
@@ -210,7 +219,7 @@ pub(crate) enum Received {
 /// Who calls again and again without ever having to wait gives way now and then, so that others of its thread have
 /// their turn.
 pub(crate) async fn until<T>(signal: &Notify, mut attempt: impl FnMut() -> Option<T>) -> T {
-    tokio::task::coop::consume_budget().await;
+    turn::consume_budget().await;
     loop {
         // Made before the attempt: a signal between the two is not missed.
         let signalled = signal.notified();

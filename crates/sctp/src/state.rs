@@ -8,12 +8,16 @@ mod streams;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+#[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 
 use sctp_core::{
     Association, AssociationId, Event, IncomingPolicy, Origin, ReconfigOutcome, StreamDirection,
 };
-use sctp_io::{AddressEvent, PacketIo, ReceiveBatch, Timer};
+#[cfg(target_os = "linux")]
+use sctp_io::AddressEvent;
+use sctp_io::{PacketIo, ReceiveBatch, Timer};
+#[cfg(feature = "tokio")]
 use tokio::sync::futures::Notified;
 use virtual_time::Instant;
 
@@ -37,6 +41,7 @@ pub(crate) struct State {
     pub(crate) outbox: Outbox,
     pub(crate) capture: Option<Capture>,
     /// The addresses peers are told of.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no address is watched there"))]
     listed: Vec<IpAddr>,
     timer: Timer,
     /// Slots whose association has not ended.
@@ -74,24 +79,28 @@ pub(crate) struct EndpointSignals {
 pub(crate) struct DriverSignal {
     task: Notify,
     /// The bell of a driver that is a thread.
+    #[cfg(target_os = "linux")]
     bell: OnceLock<Doorbell>,
 }
 
 impl DriverSignal {
     /// Rings `bell` from now on, because the driver is a thread.
+    #[cfg(target_os = "linux")]
     pub(crate) fn set_bell(&self, bell: Doorbell) {
         // A second driver there is not.
         let _ = self.bell.set(bell);
     }
 
     pub(crate) fn notify(&self) {
-        match self.bell.get() {
-            Some(bell) => bell.ring(),
-            None => self.task.notify_one(),
+        #[cfg(target_os = "linux")]
+        if let Some(bell) = self.bell.get() {
+            return bell.ring();
         }
+        self.task.notify_one();
     }
 
     /// Returns the future that a driver waits for which is a task.
+    #[cfg(feature = "tokio")]
     pub(crate) fn notified(&self) -> Notified<'_> {
         self.task.notified()
     }
@@ -151,6 +160,7 @@ impl State {
     }
 
     /// An address of this host came or went.
+    #[cfg(target_os = "linux")]
     pub(crate) fn on_address(&mut self, now: Instant, event: AddressEvent) {
         match event {
             // Of those this endpoint has nothing to do with nothing is said.
@@ -160,10 +170,22 @@ impl State {
         }
     }
 
+    /// An address of this host came or went, which nobody watches on this system.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn on_address(&mut self, _now: Instant, never: std::convert::Infallible) {
+        match never {}
+    }
+
     /// The timer's descriptor became readable, or may have.
     pub(crate) fn acknowledge_timer(&mut self) {
         // Fails only if the descriptor were not a timer.
         let _ = self.timer.acknowledge();
+    }
+
+    /// Returns when the driver is to look at the endpoint anew.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn timer_fires_at(&self) -> Option<Instant> {
+        self.timer.fires_at()
     }
 
     /// Deals with what is due.
@@ -186,8 +208,20 @@ impl State {
             }
         }
         if let Some(deadline) = self.core.poll_timeout() {
-            // Fails only if the descriptor were not a timer.
-            let _ = self.timer.arm(deadline);
+            self.arm(deadline, signals);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn arm(&mut self, deadline: Instant, _signals: &EndpointSignals) {
+        // Fails only if the descriptor were not a timer.
+        let _ = self.timer.arm(deadline);
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn arm(&mut self, deadline: Instant, signals: &EndpointSignals) {
+        if self.timer.arm(deadline) {
+            signals.driver.notify();
         }
     }
 

@@ -8,6 +8,7 @@ use super::Association;
 use crate::error::{CommunicationLost, SendError};
 use crate::shared::until;
 use crate::state::PER_MESSAGE_BYTES;
+use crate::turn;
 
 /// Many messages, as a bulk transfer or a gateway has them. What is said of [`send`](Self::send) and
 /// [`recv`](Self::recv) holds for each message.
@@ -52,7 +53,7 @@ impl Association {
                 return outcome;
             }
             // While acknowledgments keep up there is always room: others in this thread have their turn in between.
-            tokio::task::yield_now().await;
+            turn::yield_now().await;
         }
     }
 

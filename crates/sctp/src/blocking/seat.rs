@@ -8,7 +8,6 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::ops::ControlFlow;
-use std::os::fd::OwnedFd;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, PoisonError, TryLockError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -16,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use sctp_io::{AddressWatch, Notice, Room, Woken};
 
+use crate::endpoint::Descriptors;
 use crate::error::{CommunicationLost, TimedOut};
 use crate::shared::{Next, Received, Shared};
 use crate::state::Openness;
@@ -72,11 +72,8 @@ struct Seat {
 
 impl ThreadDriver {
     /// Starts the endpoint's own thread, which ends when the endpoint is closed and its last association over.
-    pub(super) fn start(
-        shared: &Arc<Shared>,
-        timer: OwnedFd,
-        addresses: Option<AddressWatch>,
-    ) -> io::Result<Arc<Self>> {
+    pub(super) fn start(shared: &Arc<Shared>, descriptors: Descriptors) -> io::Result<Arc<Self>> {
+        let Descriptors { timer, addresses } = descriptors;
         let bell = Doorbell::new()?;
         shared.signals.driver.set_bell(bell.clone());
         shared.set_notice(Notice::Again);

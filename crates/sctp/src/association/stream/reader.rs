@@ -8,11 +8,11 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::{Buf, Bytes};
 use sctp_core::{Received, StreamId};
 use tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
-use tokio::task::coop;
 
 use super::Association;
 use crate::error::StreamReadError;
 use crate::state::{ReaderId, Remains, StreamEnd};
+use crate::turn;
 
 /// The reading half of a [`Stream`](super::Stream).
 ///
@@ -61,7 +61,7 @@ impl StreamReader {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<Option<Received>, StreamReadError>> {
-        let turn = ready!(coop::poll_proceed(context));
+        let turn = ready!(turn::poll_proceed(context));
         match self.find(Some(context.waker())) {
             Some(found) => {
                 turn.made_progress();
