@@ -9,11 +9,25 @@ use crate::finding::Finding;
 use crate::sources::{Rust, Source, Sources};
 
 /// Names that stand in several modules of a crate on purpose, because the modules are alike: a command and its
-/// arguments, an API that waits and one that blocks, hosts for either transport.
+/// arguments, an API that waits and one that blocks, hosts for either transport; or because one build has only one of them, by
+/// its features or its system.
 const ALIKE: &[(&str, &[&str])] = &[
     ("apps/headway", &["Answer", "Arguments", "Command"]),
     ("crates/netsim", &["Application"]),
-    ("crates/sctp", &["Association", "Connecting", "Endpoint", "Incoming", "Stream"]),
+    (
+        "crates/sctp",
+        &[
+            "Association",
+            "Capture",
+            "Connecting",
+            "Descriptors",
+            "Endpoint",
+            "Incoming",
+            "Readiness",
+            "Stream",
+        ],
+    ),
+    ("crates/sctp-io", &["Descriptor", "DualStackRawIp", "RawIp", "Timer", "UdpEncapsulation"]),
 ];
 /// The places where each name of a type is defined.
 type Places<'a> = BTreeMap<String, Vec<(&'a Path, usize)>>;

@@ -132,7 +132,7 @@ impl Message {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ReceivedMessage {
-    /// The stream it came on.
+    /// The stream on which the message came.
     pub stream: StreamId,
     /// The payload protocol identifier that the peer gave it, host byte order.
     pub ppid: PayloadProtocolId,

@@ -81,12 +81,14 @@ impl Association {
         self.after_input(now);
         Ok(())
     }
+}
 
-    /// Returns the settings that a path has of its own; `None` if there is no such path.
+impl PathSettings {
+    /// Returns the settings that a path of an association has of its own; `None` if there is no such path.
     #[must_use]
-    pub fn path_settings(&self, id: PathId) -> Option<PathSettings> {
-        let path = self.outbound.paths.by_id(id)?;
-        Some(self.outbound.paths.path(path).own())
+    pub fn of(association: &Association, path: PathId) -> Option<Self> {
+        let paths = &association.outbound.paths;
+        paths.by_id(path).map(|path| paths.path(path).own())
     }
 }
 

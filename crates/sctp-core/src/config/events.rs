@@ -68,7 +68,7 @@ pub enum EventGroup {
 }
 
 impl EventGroup {
-    /// Every group.
+    /// Every group that there is, in the order in which they are documented.
     pub const ALL: [Self; 7] = [
         Self::SenderDry,
         Self::SendFailed,

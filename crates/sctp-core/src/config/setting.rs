@@ -59,9 +59,7 @@ pub enum PathSetting {
     Dscp(Option<Dscp>),
 }
 
-/// The settings that one path has of its own, as [`PathSetting`] made them ([`Association::path_settings`]).
-///
-/// [`Association::path_settings`]: crate::Association::path_settings
+/// The settings that one path has of its own, as [`PathSetting`] made them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

@@ -374,7 +374,7 @@ struct Ready {
     sequence: Sequence,
     stream: StreamId,
     delivery: Delivery,
-    /// What the number counts as: a peer that began anew may number otherwise than before.
+    /// The way in which the number counts: a peer that began anew may number otherwise than before.
     numbering: Numbering,
 }
 

@@ -222,7 +222,7 @@ fn a_path_tells_the_settings_of_its_own() {
     let mut pair = Setup::rfc9260().two_homes().connected();
     let own = |pair: &Pair, path| {
         let side = pair.side(End::Left);
-        side.endpoint.association(side.id.unwrap()).unwrap().path_settings(PathId::new(path))
+        PathSettings::of(side.endpoint.association(side.id.unwrap()).unwrap(), PathId::new(path))
     };
     assert_eq!(own(&pair, 1), Some(PathSettings::default()));
     let mtu = changed(rfc9260().path_mtu, |it| it.bytes = 1000);

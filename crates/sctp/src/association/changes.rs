@@ -63,7 +63,7 @@ impl Association {
     pub fn path_settings(&self, path: PathId) -> Result<PathSettings, SettingError> {
         let state = self.inner.shared.lock();
         let association = state.core.association(self.inner.id).ok_or(UnknownAssociation)?;
-        association.path_settings(path).ok_or(SettingError::UnknownPath(path))
+        PathSettings::of(association, path).ok_or(SettingError::UnknownPath(path))
     }
 
     /// Returns the parameters that the association has now.

@@ -14,7 +14,7 @@ use crate::shared::Shared;
 /// Readiness of socket and timer, as tokio reports it.
 #[derive(Debug)]
 pub(crate) struct Readiness {
-    pub(super) socket: Socket,
+    pub(super) socket: Registered,
     pub(super) timer: Deadline,
     pub(super) addresses: (),
 }
@@ -22,7 +22,7 @@ pub(crate) struct Readiness {
 impl Readiness {
     /// Registers a duplicate of the socket: the original stays where application threads use it.
     pub(crate) fn new(shared: &Arc<Shared>, Descriptors {}: Descriptors) -> io::Result<Self> {
-        let socket = Socket(UdpSocket::from_std(shared.io.duplicate()?)?);
+        let socket = Registered(UdpSocket::from_std(shared.io.duplicate()?)?);
         Ok(Self { socket, timer: Deadline(Arc::clone(shared)), addresses: () })
     }
 
@@ -39,9 +39,9 @@ impl Readiness {
 
 /// A socket of tokio's for the endpoint's.
 #[derive(Debug)]
-pub(super) struct Socket(UdpSocket);
+pub(super) struct Registered(UdpSocket);
 
-impl Socket {
+impl Registered {
     pub(super) async fn ready(&self, interest: Interest) -> io::Result<SocketReady<'_>> {
         Ok(SocketReady { socket: &self.0, ready: self.0.ready(interest).await? })
     }

@@ -73,17 +73,22 @@ fn receive(socket: &UdpSocket) -> Option<(SocketAddr, u8, Vec<u8>)> {
         Err(Errno::EAGAIN | Errno::EINTR) => return None,
         Err(error) => panic!("{error}"),
     };
-    let class = received.cmsgs().unwrap().find_map(|message| match message {
-        ControlMessageOwned::Ipv4Tos(octet) => Some(octet),
-        ControlMessageOwned::Ipv6TClass(class) => u8::try_from(class).ok(),
-        _ => None,
-    });
+    let class = received.cmsgs().unwrap().find_map(class);
     let from = received.address.unwrap();
     let v4 = from.as_sockaddr_in().map(|address| SocketAddr::V4((*address).into()));
     let from = v4.or_else(|| from.as_sockaddr_in6().map(|address| SocketAddr::V6((*address).into())));
     let len = received.bytes;
     octets.truncate(len);
     Some((from.unwrap(), class.unwrap(), octets))
+}
+
+/// The traffic class octet, over either kind of IP.
+fn class(message: ControlMessageOwned) -> Option<u8> {
+    if let ControlMessageOwned::Ipv4Tos(octet) = message {
+        return Some(octet);
+    }
+    let ControlMessageOwned::Ipv6TClass(class) = message else { return None };
+    u8::try_from(class).ok()
 }
 
 async fn echoed(association: &Association, text: &'static str) {
