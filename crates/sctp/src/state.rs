@@ -27,7 +27,9 @@ use crate::capture::Capture;
 use crate::error::CommunicationLost;
 use crate::outbox::Outbox;
 use crate::slot::{Ending, Holder, Last, Phase, Slot};
-use crate::surroundings::{Doorbell, Notify};
+#[cfg(target_os = "linux")]
+use crate::surroundings::Doorbell;
+use crate::surroundings::Notify;
 
 /// Everything behind the endpoint's lock.
 pub(crate) struct State {

@@ -4,10 +4,12 @@
 //! scheduler decides at each step who goes on (docs/decisions/0035).
 
 #[cfg(not(all(test, shuttle)))]
-pub(crate) use sctp_io::{Clock, Doorbell, Sources, os_entropy};
+pub(crate) use sctp_io::{Clock, os_entropy};
+#[cfg(all(target_os = "linux", not(all(test, shuttle))))]
+pub(crate) use sctp_io::{Doorbell, Sources};
 #[cfg(not(all(test, shuttle)))]
 pub(crate) use std::sync::{Mutex, MutexGuard, atomic};
-#[cfg(not(all(test, shuttle)))]
+#[cfg(all(target_os = "linux", not(all(test, shuttle))))]
 pub(crate) use std::thread;
 #[cfg(not(all(test, shuttle)))]
 pub(crate) use tokio::sync::Notify;
