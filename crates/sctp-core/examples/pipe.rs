@@ -125,8 +125,10 @@ pub(crate) fn core(entropy: [u8; 32]) -> Outcome<Endpoint> {
 pub(crate) fn echo(core: &mut Endpoint, now: Instant, id: AssociationId, event: Event) {
     if event == Event::MessageReady {
         while let Some(received) = core.receive(now, id) {
+            let question = received.message;
+            let answer = Message::new(question.stream, question.delivery, question.payload);
             // Fails once the peer shuts down: then nobody waits for it.
-            let _unwanted = core.send(now, id, received.message);
+            let _unwanted = core.send(now, id, answer);
         }
     }
 }
