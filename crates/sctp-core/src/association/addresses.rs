@@ -26,7 +26,7 @@ impl Association {
         now: Instant,
         change: AddressChange,
     ) -> Result<(), AddressChangeError> {
-        self.addresses.request(now, change, &mut self.session, &mut self.outbound, &mut self.outbox)
+        self.addresses.request(now, change, &mut self.session, &mut self.outbound)
     }
 
     /// An address of this host is gone: what was sent from it goes again at once, from another address or on another
@@ -36,9 +36,9 @@ impl Association {
             return;
         }
         trace::local_address_changed("deleted", &local);
-        let (session, outbound, outbox) = (&mut self.session, &mut self.outbound, &mut self.outbox);
-        self.addresses.on_local_down(now, local, session, outbound, outbox);
-        outbound.on_local_down(now, local, session, outbox);
+        let (session, outbound) = (&mut self.session, &mut self.outbound);
+        self.addresses.on_local_down(now, local, session, outbound);
+        outbound.on_local_down(now, local, session);
         self.inbound.leave_stranded(outbound);
         self.after_input(now);
     }
@@ -48,32 +48,50 @@ impl Association {
         if self.is_closed() {
             return;
         }
-        let (session, outbound, outbox) = (&mut self.session, &mut self.outbound, &mut self.outbox);
-        self.addresses.on_local_up(now, local, session, outbound, outbox);
+        let (session, outbound) = (&mut self.session, &mut self.outbound);
+        self.addresses.on_local_up(now, local, session, outbound);
         self.after_input(now);
     }
 
     /// Takes in an ASCONF that is authenticated.
     pub(super) fn on_asconf(&mut self, now: Instant, source: Destination, asconf: &Asconf<'_>) {
         let (session, outbound, inbound) = (&mut self.session, &mut self.outbound, &mut self.inbound);
-        self.addresses.on_asconf((now, source), asconf, session, outbound, inbound, &mut self.outbox);
+        self.addresses.on_asconf((now, source), asconf, session, outbound, inbound);
     }
 
     pub(super) fn on_asconf_ack(&mut self, now: Instant, path: PathIndex, ack: &AsconfAck<'_>) {
-        let (session, outbound, outbox) = (&mut self.session, &mut self.outbound, &mut self.outbox);
-        if let Err(violation) = self.addresses.on_ack((now, path), ack, session, outbound, outbox) {
+        let (session, outbound) = (&mut self.session, &mut self.outbound);
+        if let Err(violation) = self.addresses.on_ack((now, path), ack, session, outbound) {
             self.abort_for(violation);
         }
+    }
+
+    /// The peer reports that it does not know ASCONF.
+    pub(super) fn on_asconf_not_understood(&mut self, now: Instant) {
+        self.addresses.on_not_understood(now, &mut self.session, &mut self.outbound);
+    }
+
+    /// Acts on T4-rto, which has expired.
+    pub(super) fn on_t4(&mut self, now: Instant) {
+        if let Err(error) = self.addresses.on_t4(now, &mut self.session, &mut self.outbound) {
+            self.abort_quietly(error);
+        }
+    }
+
+    /// Returns whether a chunk is an ABORT that answers what crossed the ASCONF which deletes the address it came to (RFC 5061
+    /// §5.3.1).
+    pub(super) fn is_abort_of_leaving(&self, local: Option<IpAddr>, chunk: &Chunk<'_>) -> bool {
+        matches!(chunk, Chunk::Abort(_)) && self.addresses.is_leaving(local)
     }
 
     /// A packet with the right tag and an ASCONF, from an address that is not the peer's (RFC 5061 §5.2, §5.3.2): nothing
     /// in it counts but AUTH and the ASCONFs behind it.
     pub(crate) fn handle_stranger(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
-        self.outbox.counters.packets_received += 1;
+        self.session.counters.packets_received += 1;
         self.session.authentication.on_packet(Authenticity::NotShown);
         for chunk in packet.chunks().flatten() {
             let path = self.outbound.paths.for_data();
-            match self.session.admit(path, &chunk, &self.outbound, &mut self.outbox) {
+            match self.session.admit(path, &chunk, &mut self.outbound) {
                 Admission::Admitted => {}
                 Admission::Skipped => continue,
                 Admission::RestDiscarded => break,

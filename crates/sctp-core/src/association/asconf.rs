@@ -20,7 +20,6 @@ use smallvec::SmallVec;
 use self::request::Requests;
 use self::response::{AsconfResponder, Judgement, Screening};
 use super::Capability;
-use super::outbox::Outbox;
 use super::session::Session;
 use crate::config::AutomaticAddresses;
 use crate::error::AddressChangeError;
@@ -253,7 +252,6 @@ impl DynamicAddresses {
         change: AddressChange,
         session: &mut Session,
         paths: &mut PathSet,
-        outbox: &mut Outbox,
     ) -> Option<PathIndex> {
         let (AddressChange::Add(address)
         | AddressChange::Delete(address)
@@ -261,7 +259,7 @@ impl DynamicAddresses {
         if !matches!(change, AddressChange::Add(_)) {
             let path = paths.by_address(address)?;
             paths.prefer(path);
-            outbox.tell(Event::PeerPrimary(paths.id(path)));
+            session.tell(Event::PeerPrimary(paths.id(path)));
             return None;
         }
         let destination = Destination { address, ..source };
@@ -274,7 +272,7 @@ impl DynamicAddresses {
         }
         self.statistics.note().added += 1;
         trace::peer_address_added(path, &address);
-        outbox.tell(Event::PeerAddressChange { path: paths.id(path), state: PathState::Unconfirmed });
+        session.tell(Event::PeerAddressChange { path: paths.id(path), state: PathState::Unconfirmed });
         Some(path)
     }
 }

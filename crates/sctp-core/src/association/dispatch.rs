@@ -1,16 +1,14 @@
 //! The dispatch of chunks: which goes where, and in which state it counts.
 
-use sctp_wire::{Cause, Causes, Chunk, ChunkBuf, Full, Sack, UnknownAction, UnknownChunk};
+use sctp_wire::{Cause, Causes, Chunk, ChunkBuf, Sack, UnknownAction, UnknownChunk};
 use virtual_time::Instant;
 
 use super::asconf::is_about_asconf;
-use super::control::Bundling;
-use super::outbound::answer_heartbeat;
 use super::reported::remote_error;
 use super::{Association, AssociationState as S, Capability};
 use crate::error::{AssociationError, ProtocolViolation, ReceiverViolation};
 use crate::event::Event;
-use crate::receiver::{Aborted, Arrival, ForwardOutcome, Receiver};
+use crate::receiver::{Arrival, ForwardOutcome, Receiver};
 use crate::sender::acknowledge::SackRefused;
 use crate::transmit::PathIndex;
 
@@ -36,9 +34,9 @@ impl Association {
                 self.on_forwarding(|receiver| receiver.on_i_forward_tsn(now, forward));
             }
             Chunk::Sack(sack) => self.on_sack(now, sack),
-            Chunk::Heartbeat(info) => answer_heartbeat(path, *info, &self.session, &mut self.outbox),
+            Chunk::Heartbeat(info) => self.outbound.answer_heartbeat(path, *info, &mut self.session),
             Chunk::HeartbeatAck(info) => {
-                self.outbound.on_heartbeat_ack(now, *info, &mut self.session, &mut self.outbox);
+                self.outbound.on_heartbeat_ack(now, *info, &mut self.session);
             }
             Chunk::InitAck(init_ack) => self.on_init_ack(now, path, init_ack),
             Chunk::CookieAck => self.on_cookie_ack(now, path),
@@ -82,7 +80,7 @@ impl Association {
         if self.session.state.name().takes_data() {
             self.abort_for(violation.into());
         } else {
-            self.outbox.counters.note().discarded.data_in_wrong_state += 1;
+            self.session.counters.note().discarded.data_in_wrong_state += 1;
         }
     }
 
@@ -93,14 +91,15 @@ impl Association {
             Arrival::Accepted { message_ready } => {
                 self.outbound.supervision.on_data_received(now);
                 if message_ready {
-                    self.outbox.tell_message_ready();
+                    self.session.tell_message_ready();
                 }
             }
             Arrival::Duplicate => self.inbound.on_duplicate(),
             Arrival::DroppedNoBuffer | Arrival::DroppedOutOfReach | Arrival::GivenUp => {}
             Arrival::InvalidStream(stream) => {
                 let path = self.inbound.sack_path;
-                self.push_chunk(path, ChunkBuf::error(&[Cause::InvalidStreamIdentifier(stream)]));
+                let error = ChunkBuf::error(&[Cause::InvalidStreamIdentifier(stream)]);
+                self.outbound.push(path, &mut self.session, error);
             }
             Arrival::Hopeless { bytes } => {
                 self.abort_exhausted(AssociationError::ReceiveBufferExhausted { bytes });
@@ -114,7 +113,7 @@ impl Association {
     fn on_forwarding(&mut self, forward: impl FnOnce(&mut Receiver) -> ForwardOutcome) {
         let Some(receiver) = self.receiver_of_data() else { return };
         match forward(receiver) {
-            ForwardOutcome::Moved { message_ready: true } => self.outbox.tell_message_ready(),
+            ForwardOutcome::Moved { message_ready: true } => self.session.tell_message_ready(),
             ForwardOutcome::Moved { message_ready: false }
             | ForwardOutcome::Old
             | ForwardOutcome::OutOfReach => {}
@@ -125,16 +124,10 @@ impl Association {
     /// Returns the receiver, in a state in which the peer may send data.
     fn receiver_of_data(&mut self) -> Option<&mut Receiver> {
         if !self.session.state.name().takes_data() {
-            self.outbox.counters.note().discarded.data_in_wrong_state += 1;
+            self.session.counters.note().discarded.data_in_wrong_state += 1;
             return None;
         }
         self.inbound.receiver.as_mut()
-    }
-
-    /// The peer gave up what was delivered in part.
-    pub(super) fn report_aborted(&mut self, abort: impl FnOnce(&mut Receiver) -> Vec<Aborted>) {
-        let aborted = self.inbound.receiver.as_mut().map(abort).unwrap_or_default();
-        self.outbox.tell_aborted(aborted);
     }
 
     fn on_sack(&mut self, now: Instant, sack: &Sack<'_>) {
@@ -144,13 +137,13 @@ impl Association {
             return;
         }
         if self.reconfig.is_renumbering() {
-            self.outbox.counters.note().discarded.old_sacks += 1;
+            self.session.counters.note().discarded.old_sacks += 1;
             return;
         }
-        match self.outbound.on_sack(now, sack, &mut self.session, &mut self.outbox) {
+        match self.outbound.on_sack(now, sack, &mut self.session) {
             Ok(()) => {}
-            Err(SackRefused::Old) => self.outbox.counters.note().discarded.old_sacks += 1,
-            Err(SackRefused::Malformed) => self.outbox.counters.note().discarded.malformed += 1,
+            Err(SackRefused::Old) => self.session.counters.note().discarded.old_sacks += 1,
+            Err(SackRefused::Malformed) => self.session.counters.note().discarded.malformed += 1,
             Err(SackRefused::Violation(violation)) => self.abort_for(violation),
         }
     }
@@ -160,7 +153,7 @@ impl Association {
         // Everything was acknowledged, in both directions, and the peer may be gone already: then what we asked it before
         // was answered by ABORT, which can overtake SHUTDOWN COMPLETE on another path (RFC 9260 §8.4).
         if self.session.state.name() == S::ShutdownAckSent {
-            self.outbox.control.clear();
+            self.outbound.control.clear();
             return self.close(None);
         }
         let error = remote_error(causes);
@@ -170,40 +163,25 @@ impl Association {
         } else {
             AssociationError::AbortedByPeer(error)
         };
-        self.outbox.control.clear();
+        self.outbound.control.clear();
         self.close(Some(error));
     }
 
     fn on_error(&mut self, now: Instant, causes: Causes<'_>) {
         if causes.iter().flatten().any(|cause| is_about_asconf(&cause)) {
-            self.addresses.on_not_understood(now, &mut self.session, &mut self.outbound, &mut self.outbox);
+            self.on_asconf_not_understood(now);
         }
         let stale = causes.iter().flatten().any(|cause| matches!(cause, Cause::StaleCookie { .. }));
         if stale && self.session.state.name() == S::CookieEchoed {
             self.on_stale_cookie(now, remote_error(causes));
         } else if !matches!(self.session.state.name(), S::CookieWait) {
-            self.outbox.tell(Event::RemoteError(remote_error(causes)));
+            self.session.tell(Event::RemoteError(remote_error(causes)));
         }
-    }
-
-    /// Queues a control chunk that may be bundled, for the peer.
-    pub(super) fn push_chunk(&mut self, path: PathIndex, chunk: Result<ChunkBuf, Full>) {
-        self.push_control(path, chunk, Bundling::Bundled);
-    }
-
-    pub(super) fn push_control(
-        &mut self,
-        path: PathIndex,
-        chunk: Result<ChunkBuf, Full>,
-        bundling: Bundling,
-    ) {
-        let (path, tag) = (self.outbound.permitted(path), self.session.tag_of_peer());
-        self.outbox.push_bundled(path, tag, chunk, bundling);
     }
 
     /// Treats an unknown chunk as the two highest bits of its type say (RFC 9260 §3.2).
     fn on_unknown(&mut self, path: PathIndex, chunk: &UnknownChunk<'_>) -> Flow {
-        self.outbox.counters.note().discarded.unknown += 1;
+        self.session.counters.note().discarded.unknown += 1;
         let (flow, is_reported) = match chunk.action() {
             UnknownAction::Stop => (Flow::Stop, false),
             UnknownAction::StopAndReport => (Flow::Stop, true),
@@ -213,7 +191,8 @@ impl Association {
         if is_reported {
             // Echoed in part if long: an error must not be larger than what provoked it.
             let raw = &chunk.raw[..chunk.raw.len().min(REPORTED_BYTES)];
-            self.push_chunk(path, ChunkBuf::error(&[Cause::UnrecognizedChunkType(raw)]));
+            let error = ChunkBuf::error(&[Cause::UnrecognizedChunkType(raw)]);
+            self.outbound.push(path, &mut self.session, error);
         }
         flow
     }

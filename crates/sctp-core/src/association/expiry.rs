@@ -11,7 +11,7 @@ use crate::transmit::PathIndex;
 
 impl Association {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        while let Some(timer) = self.outbox.timers.take_expired(now) {
+        while let Some(timer) = self.outbound.timers.take_expired(now) {
             tell_of(timer, &self.session, &self.outbound);
             self.on_expired(now, timer);
         }
@@ -29,11 +29,11 @@ impl Association {
             // What expired is looked for after every input.
             Timer::Lifetime => {}
             Timer::ForwardTsn => self.outbound.sender.repeat_forward(),
-            Timer::Reordering => self.outbound.detect_losses(now, &mut self.outbox.timers),
+            Timer::Reordering => self.outbound.detect_losses(now),
             Timer::Reconfiguration => self.on_reconfig_timer(now),
             Timer::T3Rtx(path) => self.on_t3(now, path),
             Timer::TailLossProbe(path) => self.outbound.paths.path_mut(path).probe_is_due = true,
-            Timer::PathMtu(path) => self.outbound.on_mtu_timer(now, path, &mut self.outbox.timers),
+            Timer::PathMtu(path) => self.outbound.on_mtu_timer(now, path),
             // That time has passed is all there is to it: the packetizer looks again.
             Timer::Pacing(_) => {}
             Timer::Heartbeat(path) => self.on_heartbeat_timer(now, path),
@@ -48,10 +48,10 @@ impl Association {
             Ok(()) => {
                 let path = self.session.control_path;
                 self.outbound.paths.path_mut(path).back_off();
-                self.outbox.counters.note().handshake_retransmissions += 1;
+                self.session.counters.note().handshake_retransmissions += 1;
                 self.outbound.sender.lose_flight(now, path);
                 self.session.control_path = self.outbound.paths.next_confirmed(path);
-                self.session.send_handshake_chunk(now, timer, &self.outbound, &mut self.outbox);
+                self.session.send_handshake_chunk(now, timer, &mut self.outbound);
                 self.session.handshake_sent_at = None;
             }
             Err(attempts) => self.close(Some(AssociationError::HandshakeTimedOut { attempts })),
@@ -67,25 +67,16 @@ impl Association {
         }
     }
 
-    /// Acts on T4-rto, which has expired.
-    fn on_t4(&mut self, now: Instant) {
-        let (session, outbound, outbox) = (&self.session, &mut self.outbound, &mut self.outbox);
-        if let Err(error) = self.addresses.on_t4(now, session, outbound, outbox) {
-            self.abort_quietly(error);
-        }
-    }
-
     /// The last HEARTBEAT went unanswered, or the time for the next has come.
     fn on_heartbeat_timer(&mut self, now: Instant, path: PathIndex) {
-        let (session, outbox) = (&mut self.session, &mut self.outbox);
-        if let Err(error) = self.outbound.on_heartbeat_timer(now, path, session, outbox) {
+        if let Err(error) = self.outbound.on_heartbeat_timer(now, path, &mut self.session) {
             self.abort_quietly(error);
         }
     }
 
     /// Counts an error on path and association; returns false if that was one too many and the association is over.
     pub(super) fn unanswered(&mut self, now: Instant, path: PathIndex, what: Unanswered) -> bool {
-        let counted = self.outbound.unanswered(now, path, what, &self.session, &mut self.outbox);
+        let counted = self.outbound.unanswered(now, path, what, &mut self.session);
         counted.map_err(|error| self.abort_quietly(error)).is_ok()
     }
 
@@ -97,7 +88,7 @@ impl Association {
             return;
         }
         if self.outbound.excuses_silence() || self.unanswered(now, path, Unanswered::Transmission) {
-            self.outbound.on_t3(now, path, &mut self.outbox.timers);
+            self.outbound.on_t3(now, path);
         }
     }
 
@@ -105,7 +96,7 @@ impl Association {
     fn on_t5(&mut self, now: Instant) {
         let (state, period) = (self.session.state.name(), self.session.guard_period());
         if self.outbound.is_draining(state, period) {
-            return self.outbound.guard_shutdown(now, period, &mut self.outbox.timers);
+            return self.outbound.guard_shutdown(now, period);
         }
         trace::t5_shutdown_guard_expired();
         self.abort_quietly(AssociationError::ShutdownTimedOut);
@@ -113,9 +104,9 @@ impl Association {
 
     /// Acts on the timer of the user's limit for how long the peer may acknowledge nothing.
     fn on_persist_timer(&mut self, now: Instant) {
-        let (state, timers) = (self.session.state.name(), &mut self.outbox.timers);
+        let state = self.session.state.name();
         if let Some(limit) = self.session.config.attempts.persist
-            && !self.outbound.on_persist_timer(now, state, limit, timers)
+            && !self.outbound.on_persist_timer(now, state, limit)
         {
             self.abort_quietly(AssociationError::NothingAcknowledged { limit });
         }
@@ -123,10 +114,9 @@ impl Association {
 
     /// The association may have been idle for so long that it ends.
     fn on_autoclose_timer(&mut self, now: Instant) {
-        let (waits, timers) = (!self.outbound.sender.is_dry(), &mut self.outbox.timers);
         if let Some(idle) = self.session.config.autoclose
             && self.session.state.name() == AssociationState::Established
-            && self.outbound.supervision.has_idled(now, idle, waits, timers)
+            && self.outbound.has_idled(now, idle)
         {
             self.shutdown(now);
         }
@@ -134,9 +124,9 @@ impl Association {
 
     /// Gives up: an ABORT is sent on the chance that the peer hears it.
     pub(super) fn abort_quietly(&mut self, error: AssociationError) {
-        self.outbox.control.clear();
+        self.outbound.control.clear();
         let abort = ChunkBuf::abort(sctp_wire::TagOrigin::Receiver, &[]);
-        self.push_control(self.outbound.paths.for_data(), abort, super::Bundling::Alone);
+        self.outbound.push_alone(self.outbound.paths.for_data(), &mut self.session, abort);
         self.close(Some(error));
     }
 }

@@ -20,7 +20,7 @@ use super::collision::CollisionAction;
 use super::control::Bundling;
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Capabilities, Capability,
-    DynamicAddresses, Inbound, Negotiated, Outbound, Outbox, ParameterList, Peer, Reconfig, Session, State,
+    DynamicAddresses, Inbound, Negotiated, Outbound, ParameterList, Peer, Reconfig, Session, State,
     StateCookie, Timer,
 };
 use crate::config::{AnnouncedPrimary, AssociationConfig};
@@ -80,12 +80,7 @@ impl Association {
         let halves = (sender, None);
         let mut association =
             Self::assemble(state, peer, halves, authentication, paths, config, rng.nonces());
-        association.session.send_handshake_chunk(
-            now,
-            Timer::T1Init,
-            &association.outbound,
-            &mut association.outbox,
-        );
+        association.session.send_handshake_chunk(now, Timer::T1Init, &mut association.outbound);
         association
     }
 
@@ -110,9 +105,9 @@ impl Association {
         let paths = PathSet::new(cookie.source, locals, &config);
         let state = State::established();
         let mut association = Self::assemble(state, peer, halves, authentication, paths, config, nonces);
-        association.outbox.count_ignored_addresses(cookie.notes);
+        association.session.count_ignored_addresses(cookie.notes);
         let (session, paths) = (&mut association.session, &mut association.outbound.paths);
-        session.add_listed(cookie.source, &cookie.addresses, paths, &mut association.outbox);
+        session.add_listed(cookie.source, &cookie.addresses, paths);
         session.add_stray(source, paths);
         association.reserve_for_authentication();
         association.addresses.agree(
@@ -125,7 +120,7 @@ impl Association {
         session.measure_cookie(now, cookie, source, paths);
         association.communication_up(now);
         let (session, outbound) = (&mut association.session, &mut association.outbound);
-        session.send_cookie_ack(now, source, outbound, &mut association.outbox);
+        session.send_cookie_ack(now, source, outbound);
         association
     }
 
@@ -144,7 +139,6 @@ impl Association {
             reconfig: Reconfig::new(peer.local_initial_tsn, expected),
             outbound: Outbound::new(sender, paths, &config),
             inbound: Inbound::new(receiver),
-            outbox: Outbox::new(&config),
             addresses: DynamicAddresses::default(),
             session: Session::new(config, state, peer, authentication, nonces),
         })
@@ -164,7 +158,7 @@ impl Association {
             CollisionAction::Initialise => self.on_crossing_cookie(now, source, cookie),
             CollisionAction::Duplicate => self.on_duplicate_cookie(now, source),
             CollisionAction::Late | CollisionAction::Discard => {
-                self.outbox.counters.note().discarded.late_cookies += 1;
+                self.session.counters.note().discarded.late_cookies += 1;
             }
         }
         action
@@ -176,56 +170,51 @@ impl Association {
             // Established by the same exchange already: only the peer's tag and what goes with it are newer.
             self.session.peer.peer_tag = Some(cookie.peer_tag);
             self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
-            return self.session.send_cookie_ack(now, source, &mut self.outbound, &mut self.outbox);
+            return self.session.send_cookie_ack(now, source, &mut self.outbound);
         }
-        self.outbox.timers.stop(Timer::T1Init);
-        self.outbox.timers.stop(Timer::T1Cookie);
+        self.outbound.timers.stop(Timer::T1Init);
+        self.outbound.timers.stop(Timer::T1Cookie);
         if self.session.state.name() == S::CookieWait {
             self.keep_listed(now, self.outbound.path_of(cookie.source), &cookie.addresses, cookie.notes);
         }
         self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
         self.negotiated(cookie.peer_tag, cookie.agreed, cookie.peer_window, cookie.peer_initial_tsn);
         self.session.state.enter_established();
-        self.session.note_addresses(
-            cookie.source,
-            &cookie.addresses,
-            &mut self.outbound.paths,
-            &mut self.outbox,
-        );
+        self.session.note_addresses(cookie.source, &cookie.addresses, &mut self.outbound.paths);
         self.session.note_wishes(cookie.source, cookie.notes, &mut self.outbound.paths);
-        self.session.send_cookie_ack(now, source, &mut self.outbound, &mut self.outbox);
+        self.session.send_cookie_ack(now, source, &mut self.outbound);
         self.communication_up(now);
     }
 
     /// Forgets what the user named of the peer's addresses and its list does not; one that was too long tells nothing.
     fn keep_listed(&mut self, now: Instant, used: PathIndex, listed: &[IpAddr], notes: PeerNotes) {
         if notes.addresses_ignored == 0 {
-            let (session, inbound, outbox) = (&mut self.session, &mut self.inbound, &mut self.outbox);
-            self.outbound.keep_listed(now, used, listed, session, inbound, outbox);
+            let (session, inbound) = (&mut self.session, &mut self.inbound);
+            self.outbound.keep_listed(now, used, listed, session, inbound);
         }
     }
 
     /// Answers a COOKIE ECHO of an existing association (action D of RFC 9260 §5.2.4).
     fn on_duplicate_cookie(&mut self, now: Instant, source: Destination) {
         if self.session.state.name() == S::CookieEchoed {
-            self.outbox.timers.stop(Timer::T1Cookie);
+            self.outbound.timers.stop(Timer::T1Cookie);
             self.session.state.enter_established();
             self.communication_up(now);
         }
-        self.session.send_cookie_ack(now, source, &mut self.outbound, &mut self.outbox);
+        self.session.send_cookie_ack(now, source, &mut self.outbound);
     }
 
     /// An INIT ACK with our tag from another address than the INIT went to: the tag is what counts (RFC 9260 §8.5.1). Its
     /// source is an address of the peer (§5.1.2 (A), (C)), to be verified; the COOKIE ECHO goes to where the user said that
     /// the peer is (§5.4).
     pub(crate) fn handle_init_ack_from(&mut self, now: Instant, source: Destination, packet: &Packet<'_>) {
-        self.outbox.counters.packets_received += 1;
+        self.session.counters.packets_received += 1;
         match packet.chunks().next() {
             Some(Ok(Chunk::InitAck(init_ack))) => {
                 self.take_init_ack(now, self.session.control_path, source, &init_ack);
             }
             Some(Ok(_)) => {}
-            Some(Err(_)) | None => self.outbox.counters.note().discarded.malformed += 1,
+            Some(Err(_)) | None => self.session.counters.note().discarded.malformed += 1,
         }
         self.after_input(now);
     }
@@ -237,15 +226,15 @@ impl Association {
     /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3.
     fn take_init_ack(&mut self, now: Instant, path: PathIndex, source: Destination, init_ack: &Init<'_>) {
         if self.session.state.name() != S::CookieWait {
-            self.outbox.counters.note().discarded.unexpected_init_acks += 1;
+            self.session.counters.note().discarded.unexpected_init_acks += 1;
             return;
         }
         let tag = init_ack.initiate_tag;
         // RFC 9260 §3.3.3: such a window is no window; the packet is refused and changes nothing, T1-init goes on.
         if init_ack.a_rwnd < MIN_WINDOW_BYTES && tag != VerificationTag::ZERO {
-            self.outbox.counters.note().discarded.malformed += 1;
+            self.session.counters.note().discarded.malformed += 1;
             let refusal = ChunkBuf::abort(TagOrigin::Receiver, &[Cause::InvalidMandatoryParameter]);
-            return self.outbox.push_bundled(path, tag, refusal, Bundling::Alone);
+            return self.outbound.queue((path, tag), Bundling::Alone, &mut self.session, refusal);
         }
         if tag == VerificationTag::ZERO {
             // There is no tag to address the peer with: the packet's own is reflected.
@@ -271,19 +260,20 @@ impl Association {
         self.session.control_path = self.outbound.paths.for_data();
         reading.add_source(source.address);
         self.keep_listed(now, path, &reading.addresses, reading.notes);
-        self.outbox.count_ignored_addresses(reading.notes);
-        self.session.note_addresses(source, &reading.addresses, &mut self.outbound.paths, &mut self.outbox);
+        self.session.count_ignored_addresses(reading.notes);
+        self.session.note_addresses(source, &reading.addresses, &mut self.outbound.paths);
         let agreed = Negotiated::new(&self.session.config, init_ack, reading.offered);
         self.agree_on_keys(announcement);
         self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
         self.session.note_wishes(source, reading.notes, &mut self.outbound.paths);
-        self.outbox.timers.stop(Timer::T1Init);
+        self.outbound.timers.stop(Timer::T1Init);
         self.session.measure_handshake(now, &mut self.outbound.paths);
         self.session.state.enter_cookie_echoed(cookie);
-        self.session.send_handshake_chunk(now, Timer::T1Cookie, &self.outbound, &mut self.outbox);
+        self.session.send_handshake_chunk(now, Timer::T1Cookie, &mut self.outbound);
         if !reading.reports.is_empty() {
             let reports = reading.all_reports();
-            self.push_chunk(path, ChunkBuf::error(&[Cause::UnrecognizedParameters(&reports)]));
+            let error = ChunkBuf::error(&[Cause::UnrecognizedParameters(&reports)]);
+            self.outbound.push(path, &mut self.session, error);
         }
     }
 
@@ -291,19 +281,20 @@ impl Association {
         if self.session.state.name() != S::CookieEchoed {
             return;
         }
-        self.outbox.timers.stop(Timer::T1Cookie);
+        self.outbound.timers.stop(Timer::T1Cookie);
         self.session.measure_handshake(now, &mut self.outbound.paths);
         self.session.state.enter_established();
-        self.outbound.answered(now, path, Answer::Acknowledged, &mut self.session, &mut self.outbox);
+        self.outbound.answered(now, path, Answer::Acknowledged, &mut self.session);
         self.communication_up(now);
     }
 
     /// RFC 9260 §5.2.6 (3): a new INIT that asks for a longer life, as often as an unanswered one may be sent again.
     pub(super) fn on_stale_cookie(&mut self, now: Instant, error: RemoteError) {
-        let counters = self.outbox.counters.note();
+        let counters = self.session.counters.note();
         counters.stale_cookies += 1;
-        self.outbox.timers.stop(Timer::T1Cookie);
-        if counters.stale_cookies > u64::from(self.session.config.attempts.init) {
+        let times = counters.stale_cookies;
+        self.outbound.timers.stop(Timer::T1Cookie);
+        if times > u64::from(self.session.config.attempts.init) {
             return self.close(Some(AssociationError::Refused(error)));
         }
         // What went with the COOKIE ECHO was not taken; it goes with the next one.
@@ -312,7 +303,7 @@ impl Association {
         self.session.state.enter_cookie_wait(increment_ms);
         self.session.peer.peer_tag = None;
         self.inbound.receiver = None;
-        self.session.send_handshake_chunk(now, Timer::T1Init, &self.outbound, &mut self.outbox);
+        self.session.send_handshake_chunk(now, Timer::T1Init, &mut self.outbound);
     }
 
     fn negotiated(&mut self, tag: VerificationTag, agreed: Negotiated, window: u32, peer_initial_tsn: Tsn) {
@@ -323,7 +314,7 @@ impl Association {
             Some(Receiver::new(receiver_config(&self.session.config, agreed), peer_initial_tsn));
         self.addresses.agree(peer_initial_tsn, &self.session, &self.outbound.paths);
         let unknown = self.outbound.sender.on_negotiated(agreed, window);
-        self.outbox.tell_unsent(unknown, &AssociationError::StreamNotNegotiated);
+        self.session.tell_unsent(unknown, &AssociationError::StreamNotNegotiated);
     }
 
     fn agree_on_keys(&mut self, peer: Option<Announcement>) {
@@ -337,17 +328,16 @@ impl Association {
     }
 
     fn communication_up(&mut self, now: Instant) {
-        self.outbox.tell(Event::CommunicationUp {
+        self.session.tell(Event::CommunicationUp {
             outbound_streams: self.session.peer.agreed.outbound,
             inbound_streams: self.session.peer.agreed.inbound,
             origin: self.session.peer.origin,
         });
-        self.outbound.begin_supervision(now, &mut self.session, &mut self.outbox);
-        let timers = &mut self.outbox.timers;
+        self.outbound.begin_supervision(now, &mut self.session);
         for path in self.outbound.paths.ids() {
-            self.outbound.begin_mtu_search(now, path, timers);
+            self.outbound.begin_mtu_search(now, path);
         }
-        self.outbound.start_t3(now, timers);
+        self.outbound.start_t3(now);
         if self.session.shutdown_wanted {
             self.shutdown(now);
         }

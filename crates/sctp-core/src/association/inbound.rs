@@ -6,6 +6,7 @@ use sctp_wire::{PacketWriter, Tsn};
 use virtual_time::Instant;
 
 use super::outbound::Outbound;
+use super::session::Session;
 use super::timers::{Timer, Timers};
 use crate::path::PathSet;
 use crate::receiver::{Receiver, SackDemand};
@@ -40,11 +41,11 @@ impl Inbound {
     }
 
     /// A packet with data has been read: says where its SACK goes, and whether it must go at once.
-    pub(super) fn on_packet_end(&mut self, path: PathIndex, outbound: &Outbound, timers: &mut Timers) {
+    pub(super) fn on_packet_end(&mut self, path: PathIndex, outbound: &mut Outbound) {
         self.sack_path = self.path_for_sack(path, outbound);
         let demand = self.receiver.as_mut().map_or(SackDemand::None, Receiver::on_packet_end);
         if demand == SackDemand::Immediate {
-            timers.stop(Timer::SackDelay);
+            outbound.timers.stop(Timer::SackDelay);
         }
     }
 
@@ -106,6 +107,23 @@ impl Inbound {
     pub(super) fn leave_stranded(&mut self, outbound: &Outbound) {
         if outbound.paths.path(self.sack_path).is_stranded {
             self.sack_path = outbound.paths.for_data();
+        }
+    }
+
+    /// Tells of what the peer gave up after some of it was delivered.
+    #[inline]
+    pub(super) fn report_aborted(&mut self, session: &mut Session) {
+        if let Some(receiver) = &mut self.receiver
+            && receiver.has_aborted()
+        {
+            session.tell_aborted(receiver.take_aborted());
+        }
+    }
+
+    /// No more data comes: tells of what was delivered in part and will stay so.
+    pub(super) fn abort_partial(&mut self, session: &mut Session) {
+        if let Some(receiver) = &mut self.receiver {
+            session.tell_aborted(receiver.abort_partial());
         }
     }
 

@@ -3,10 +3,9 @@
 //!
 //! | part | holds |
 //! |---|---|
-//! | `session`, with `auth` | who talks with whom and shows it (RFC 4895), and how far it has got |
-//! | `outbound` | the sender and the paths: what lets data go, and whether paths and peer are still there |
+//! | `session`, with `auth` | who talks with whom and shows it (RFC 4895), how far it has got, and what the user is told |
+//! | `outbound`, with `control`, `timers` | the sender and the paths: what goes to the peer, whether paths and peer are still there, and when to look again |
 //! | `inbound` | the receiver, and where its SACKs go |
-//! | `outbox` with `control`, `timers` | what is owed to the world: chunks, events, times to wake up, counts |
 //! | `asconf` | addresses that come and go (RFC 5061) |
 //! | `reconfig` | resetting and adding streams (RFC 6525) |
 //!
@@ -37,7 +36,6 @@ mod expiry;
 mod handshake;
 mod inbound;
 mod outbound;
-mod outbox;
 mod packet;
 mod packetizer;
 mod peer;
@@ -58,13 +56,11 @@ use virtual_time::Instant;
 
 use self::asconf::DynamicAddresses;
 pub(crate) use self::auth::{Announcement, AuthVerdict, Authentication, Authenticity, KeyMaterial};
-use self::control::Bundling;
 pub(crate) use self::handshake::{
     InitReply, PeerNotes, Reading, add_addresses, add_wishes, address_parameter,
 };
 use self::inbound::Inbound;
 use self::outbound::Outbound;
-use self::outbox::Outbox;
 pub(crate) use self::peer::Peer;
 use self::reconfig::Reconfig;
 pub use self::reconfig::ResetDirection;
@@ -91,7 +87,6 @@ pub struct Association {
     session: Session,
     outbound: Outbound,
     inbound: Inbound,
-    outbox: Outbox,
     addresses: DynamicAddresses,
     reconfig: Reconfig,
 }
@@ -124,13 +119,13 @@ impl Association {
             reconfiguration: self.reconfig.statistics(),
             association: AssociationCounters {
                 path_switches: self.outbound.paths.switches(),
-                ..self.outbox.counters.get()
+                ..self.session.counters.get()
             },
             sender: self.outbound.sender.statistics(),
             receiver: self.receiver().map(Receiver::statistics).unwrap_or_default(),
             authentication: self.session.authentication.statistics.get(),
             asconf: self.addresses.statistics.get(),
-            events: self.outbox.events.dropped(),
+            events: self.session.events.dropped(),
             paths: self.outbound.path_statistics(self.session.config.paths.potentially_failed_state),
             is_autoclosed: self.outbound.supervision.usage.is_autoclosed,
         }
@@ -175,7 +170,7 @@ impl Association {
     /// Returns the counters that show which chunks were discarded.
     pub(crate) fn chunk_counters(&self) -> trace::ChunkCounters {
         trace::ChunkCounters {
-            association: self.outbox.counters.get(),
+            association: self.session.counters.get(),
             authentication: self.session.authentication.statistics.get(),
             asconf: self.addresses.statistics.get(),
             reconfiguration: self.reconfig.statistics(),
@@ -184,7 +179,7 @@ impl Association {
 
     /// A router said that packets on this path are too big for it; the endpoint has made sure that it saw one of ours.
     pub(crate) fn on_packet_too_big(&mut self, path: PathIndex, mtu_bytes: usize) {
-        self.outbound.on_packet_too_big(path, mtu_bytes, &mut self.outbox.timers);
+        self.outbound.on_packet_too_big(path, mtu_bytes);
     }
 
     /// Returns the octets of the send buffer that messages take which are queued or in flight, bookkeeping included.
@@ -228,7 +223,7 @@ impl Association {
     /// The peer is to hear that there is room again.
     pub(crate) fn update_window(&mut self, now: Instant) {
         self.inbound.hurry_sack();
-        self.outbox.timers.stop(Timer::SackDelay);
+        self.outbound.timers.stop(Timer::SackDelay);
         self.after_input(now);
     }
 
@@ -259,8 +254,8 @@ impl Association {
     /// Returns whether the association is over, and nothing is left to read or to tell.
     pub(crate) fn is_finished(&self) -> bool {
         self.is_closed()
-            && self.outbox.events.is_empty()
-            && self.outbox.control.is_empty()
+            && self.session.events.is_empty()
+            && self.outbound.control.is_empty()
             && !self.receiver().is_some_and(Receiver::has_message)
     }
 
@@ -273,13 +268,13 @@ impl Association {
         if self.is_closed() {
             return;
         }
-        self.outbound.give_up(now, &mut self.outbox);
-        self.report_aborted(Receiver::take_aborted);
-        self.inbound.watch_sack_delay(now, self.session.config.sack.delay, &mut self.outbox.timers);
+        self.outbound.give_up(now, &mut self.session);
+        self.inbound.report_aborted(&mut self.session);
+        self.inbound.watch_sack_delay(now, self.session.config.sack.delay, &mut self.outbound.timers);
         self.outbound.begin_burst(now);
         self.progress_reconfig(now);
         self.progress_shutdown(now);
-        self.outbound.watch(now, &self.session, &mut self.outbox.timers);
+        self.outbound.watch(now, &self.session);
     }
 
     /// Changes what an outgoing stream gets beside others.
@@ -292,22 +287,22 @@ impl Association {
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        self.outbox.events.pop()
+        self.session.events.pop()
     }
 
     pub(crate) fn has_event(&self) -> bool {
-        !self.outbox.events.is_empty()
+        !self.session.events.is_empty()
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.outbox.timers.next()
+        self.outbound.timers.next()
     }
 
     /// Returns a bound if the time that [`poll_timeout`](Self::poll_timeout) gives may be earlier than at the
     /// last call: it is not before this.
     #[inline]
     pub(crate) fn take_closest_timeout(&mut self) -> Option<Instant> {
-        self.outbox.timers.take_closest()
+        self.outbound.timers.take_closest()
     }
 
     /// Ends the association: no timer runs any more, what was queued is reported as failed.
@@ -317,15 +312,15 @@ impl Association {
         }
         let was = self.session.state.name();
         self.session.state.enter_closed(error.as_ref());
-        self.outbox.timers.stop_all();
-        self.report_aborted(Receiver::abort_partial);
+        self.outbound.timers.stop_all();
+        self.inbound.abort_partial(&mut self.session);
         let Some(error) = error else {
-            self.outbox.tell(Event::ShutdownComplete);
+            self.session.tell(Event::ShutdownComplete);
             return;
         };
         let failed = self.outbound.sender.fail_all(&error);
-        self.outbox.tell_failed(failed);
-        self.outbox.tell(farewell(was, error));
+        self.session.tell_failed(failed);
+        self.session.tell(farewell(was, error));
     }
 }
 

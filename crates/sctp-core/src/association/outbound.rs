@@ -1,8 +1,10 @@
-//! What goes to the peer: the sender and the paths meet here, with what lets chunks go and what notices that they are lost.
+//! What goes to the peer: the sender and the paths meet here, with the control chunks and the timers, what lets chunks go and what
+//! notices that they are lost.
 //!
 //! | module | owns |
 //! |---|---|
 //! | `due` | which data is due, and where it goes |
+//! | `chunks` | control chunks, queued for where they may go |
 //! | `burst` | how many packets leave on one occasion |
 //! | `write` | data in a packet, and what follows from its leaving |
 //! | `acknowledged` | what SACKs and losses do to windows and T3-rtx |
@@ -18,6 +20,7 @@ mod acknowledged;
 mod addresses;
 mod autoclose;
 mod burst;
+mod chunks;
 mod due;
 mod mtu;
 mod progress;
@@ -29,12 +32,12 @@ use virtual_time::Instant;
 
 use self::burst::Burst;
 pub(super) use self::due::DataDue;
-pub(super) use self::mtu::apply_mtu;
 use self::progress::Progress;
 use self::supervision::Supervision;
-pub(super) use self::supervision::answer_heartbeat;
 pub(super) use self::write::DataWritten;
-use super::outbox::Outbox;
+use super::control::ControlQueue;
+use super::session::Session;
+use super::timers::Timers;
 use crate::config::{AssociationConfig, Exposure};
 use crate::error::SetPrimaryError;
 use crate::path::{Path, PathSet};
@@ -42,11 +45,15 @@ use crate::sender::Sender;
 use crate::stats::PathStatistics;
 use crate::transmit::{Destination, PathId, PathIndex};
 
-/// The sender, the paths, and what lets data go.
+/// The sender, the paths, control chunks and timers, and what lets data go.
 #[derive(Debug)]
 pub(super) struct Outbound {
     pub(super) sender: Sender,
     pub(super) paths: PathSet,
+    /// Control chunks that wait for a packet.
+    pub(super) control: ControlQueue,
+    /// All timers of the association: but for two they wait for what the peer does about what was sent.
+    pub(super) timers: Timers,
     burst: Burst,
     /// The next packet of retransmissions ignores cwnd (RFC 9260 §7.2.4 (3)).
     fast_retransmit: bool,
@@ -61,6 +68,8 @@ impl Outbound {
         Self {
             sender,
             paths,
+            control: ControlQueue::default(),
+            timers: Timers::default(),
             burst: Burst::new(config.transmission.max_burst_packets),
             fast_retransmit: false,
             peer_is_alive: false,
@@ -105,28 +114,28 @@ impl Outbound {
 
     /// Gives up messages that are not to be sent (again) by now (RFC 3758 §3.5, RFC 7496 §3).
     #[inline]
-    pub(super) fn give_up(&mut self, now: Instant, outbox: &mut Outbox) {
+    pub(super) fn give_up(&mut self, now: Instant, session: &mut Session) {
         if self.sender.gives_up() {
-            self.give_up_due(now, outbox);
+            self.give_up_due(now, session);
         }
     }
 
     #[inline(never)]
-    fn give_up_due(&mut self, now: Instant, outbox: &mut Outbox) {
+    fn give_up_due(&mut self, now: Instant, session: &mut Session) {
         let abandonment = self.sender.abandon_due(now);
         let any = !abandonment.failed.is_empty();
-        outbox.tell_failed(abandonment.failed);
+        session.tell_failed(abandonment.failed);
         if abandonment.buffer_available {
-            outbox.tell_buffer_available();
+            session.tell_buffer_available();
         }
         if any {
-            self.tell_if_dry(outbox);
+            self.tell_if_dry(session);
         }
     }
 
-    pub(super) fn tell_if_dry(&self, outbox: &mut Outbox) {
+    pub(super) fn tell_if_dry(&self, session: &mut Session) {
         if self.sender.is_dry() {
-            outbox.tell_dry();
+            session.tell_dry();
         }
     }
 }

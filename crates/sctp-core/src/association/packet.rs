@@ -21,11 +21,11 @@ impl Association {
         authenticity: Authenticity,
     ) {
         self.outbound.paths.on_packet(path, datagram.source, datagram.local);
-        self.outbox.counters.packets_received += 1;
+        self.session.counters.packets_received += 1;
         self.session.authentication.on_packet(authenticity);
         let mut chunks = packet.chunks();
         if !is_data(&chunks) && is_tag_refused(packet, &self.session) {
-            self.outbox.counters.note().discarded.bad_tags += 1;
+            self.session.counters.note().discarded.bad_tags += 1;
             return;
         }
         if let Some(receiver) = &mut self.inbound.receiver {
@@ -45,22 +45,22 @@ impl Association {
                 Ok(_) => None,
             };
             let Some(chunk) = chunk.as_ref().ok().or(read.as_ref()) else {
-                self.outbox.counters.note().discarded.malformed += 1;
+                self.session.counters.note().discarded.malformed += 1;
                 continue;
             };
             if !self.session.peer.tag_fits(packet.verification_tag, chunk) {
-                self.outbox.counters.note().discarded.bad_tags += 1;
+                self.session.counters.note().discarded.bad_tags += 1;
                 // Behind data, where none belongs: what it ends is what is left.
                 if may_reflect(chunk) {
                     break;
                 }
                 continue;
             }
-            if matches!(chunk, Chunk::Abort(_)) && self.addresses.is_leaving(datagram.local) {
+            if self.is_abort_of_leaving(datagram.local, chunk) {
                 continue;
             }
             if self.session.is_authenticated() {
-                match self.session.admit(path, chunk, &self.outbound, &mut self.outbox) {
+                match self.session.admit(path, chunk, &mut self.outbound) {
                     Admission::Admitted => {}
                     Admission::Skipped => continue,
                     Admission::RestDiscarded => break,
@@ -71,7 +71,7 @@ impl Association {
                 break;
             }
             if travels_alone(chunk) && chunks.next().is_some() {
-                self.outbox.counters.note().discarded.behind_lone_chunks += 1;
+                self.session.counters.note().discarded.behind_lone_chunks += 1;
                 break;
             }
         }
@@ -99,7 +99,7 @@ impl Association {
                 self.outbound.supervision.on_data_received(now);
             }
             if taken.message_ready {
-                self.outbox.tell_message_ready();
+                self.session.tell_message_ready();
             }
             let Some(arrival) = taken.stopped_at else { break };
             self.on_arrival(now, arrival);
@@ -111,7 +111,7 @@ impl Association {
     }
 
     fn on_data_packet_end(&mut self, now: Instant, path: PathIndex) {
-        self.inbound.on_packet_end(path, &self.outbound, &mut self.outbox.timers);
+        self.inbound.on_packet_end(path, &mut self.outbound);
         // RFC 9260 §9.2: while waiting for SHUTDOWN ACK, data is answered with SHUTDOWN and SACK at once.
         if self.session.state.name() == AssociationState::ShutdownSent {
             self.repeat_shutdown(now);

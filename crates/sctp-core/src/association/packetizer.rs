@@ -79,7 +79,7 @@ impl Association {
     #[inline]
     fn next_due(&mut self, now: Instant) -> Option<Due> {
         if self.session.state.name().sends_data() {
-            self.outbound.give_up(now, &mut self.outbox);
+            self.outbound.give_up(now, &mut self.session);
         }
         self.outbound.renew_burst();
         self.due(now)
@@ -88,7 +88,7 @@ impl Association {
     /// Returns what the next packet is sent for. Everything that asks for what is to be sent asks here.
     #[inline(always)]
     fn due(&self, now: Instant) -> Option<Due> {
-        if let Some(control) = self.outbox.control.front() {
+        if let Some(control) = self.outbound.control.front() {
             return Some(Due::Control(control.path));
         }
         let state = self.session.state.name();
@@ -116,7 +116,7 @@ impl Association {
         each: &mut dyn FnMut(Transmit),
     ) -> usize {
         let path = due.path();
-        let Some(envelope) = Envelope::of(path, &self.session, &self.outbound, &self.outbox) else {
+        let Some(envelope) = Envelope::of(path, &self.session, &self.outbound) else {
             return 0;
         };
         let mut writer = envelope.open(buffer);
@@ -124,7 +124,7 @@ impl Association {
         let handshake = |chunk, writer: &mut PacketWriter<'_>| {
             self.session.write_handshake(chunk, &self.outbound.paths, writer)
         };
-        let written = self.outbox.control.write(path, envelope.tag, &mut writer, handshake);
+        let written = self.outbound.control.write(path, envelope.tag, &mut writer, handshake);
         if written == Bundling::Bundled {
             data = self.write_bundle(now, due, &mut writer);
         }
@@ -144,7 +144,7 @@ impl Association {
         }
         if has_data {
             let state = self.session.state.name();
-            self.outbound.on_run_sent(now, path, data, state, &mut self.outbox.timers);
+            self.outbound.on_run_sent(now, path, data, state);
         }
         1 + followers
     }
@@ -159,13 +159,13 @@ impl Association {
         };
         let wanted = wanted.filter(|data| data.path() == path);
         if !matches!(state, S::Closed | S::CookieEchoed) {
-            self.inbound.write_sack(path, wanted.is_some(), writer, &mut self.outbox.timers);
+            self.inbound.write_sack(path, wanted.is_some(), writer, &mut self.outbound.timers);
         }
         let forward = self.outbound.write_forward(now, path, state, writer);
         let mut data = self.outbound.write_data(now, path, wanted, writer);
         data.forward = forward;
         if let Some(path) = data.to_be_asked {
-            self.outbound.probe_path(now, path, &mut self.session, &mut self.outbox);
+            self.outbound.probe_path(now, path, &mut self.session);
         }
         data
     }
@@ -173,7 +173,7 @@ impl Association {
     /// Nothing leaves any more on this occasion.
     fn settle_when_idle(&mut self, now: Instant) {
         if self.session.config.congestion.pacing == Pacing::On {
-            self.outbound.watch_pacing(now, self.session.state.name(), &mut self.outbox.timers);
+            self.outbound.watch_pacing(now, self.session.state.name());
         }
         self.outbound.end_burst();
     }

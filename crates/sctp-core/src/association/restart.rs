@@ -7,7 +7,6 @@ use super::{Association, AssociationState as S, StateCookie};
 use crate::error::AssociationError;
 use crate::event::AddressOutcome;
 use crate::event::Event;
-use crate::receiver::Receiver;
 use crate::trace;
 use crate::transmit::Destination;
 
@@ -16,14 +15,15 @@ impl Association {
     pub(super) fn on_restart(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
         if self.session.state.name() == S::ShutdownAckSent {
             let path = self.outbound.path_of(source);
-            self.push_chunk(path, Ok(ChunkBuf::shutdown_ack()));
-            self.push_chunk(path, ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]));
+            self.outbound.push(path, &mut self.session, Ok(ChunkBuf::shutdown_ack()));
+            let error = ChunkBuf::error(&[Cause::CookieReceivedWhileShuttingDown]);
+            self.outbound.push(path, &mut self.session, error);
             return;
         }
         let from = self.session.state.name();
         let failed = self.outbound.sender.fail_all(&AssociationError::PeerRestarted);
-        self.outbox.tell_failed(failed);
-        self.report_aborted(Receiver::abort_partial);
+        self.session.tell_failed(failed);
+        self.inbound.abort_partial(&mut self.session);
         self.give_up_requests();
         let locals = self.outbound.paths.local_addresses();
         let mut fresh = Self::accept(
@@ -39,16 +39,13 @@ impl Association {
         }
         fresh.outbound.sender.adopt_shares(&self.outbound.sender);
         fresh.outbound.paths.adopt_verification(&self.outbound.paths);
-        let restarts = fresh.outbox.adopt(&mut self.outbox);
-        fresh.outbox.tell(Event::Restart {
+        let restarts = fresh.session.succeed(&mut self.session);
+        fresh.session.tell(Event::Restart {
             outbound_streams: cookie.agreed.outbound,
             inbound_streams: cookie.agreed.inbound,
         });
         // Whoever waited for room in the old buffer finds it in the new one.
-        fresh.outbox.tell(Event::SendBufferAvailable);
-        fresh.session.peer.origin = self.session.peer.origin;
-        fresh.session.authentication.statistics =
-            core::mem::take(&mut self.session.authentication.statistics);
+        fresh.session.tell(Event::SendBufferAvailable);
         fresh.addresses.statistics = core::mem::take(&mut self.addresses.statistics);
         // One that ended for want of use is used again.
         let shutdown_wanted = self.session.shutdown_wanted && !self.outbound.supervision.usage.is_autoclosed;
@@ -65,9 +62,9 @@ impl Association {
 
     /// Gives up what was asked of the peer before its restart: the one there is now will not answer.
     fn give_up_requests(&mut self) {
-        self.reconfig.give_up(&self.session, &mut self.outbox);
+        self.reconfig.give_up(&mut self.session);
         for change in self.addresses.take_requests() {
-            self.outbox.tell_address_outcome(change, AddressOutcome::PeerRestarted);
+            self.session.tell_address_outcome(change, AddressOutcome::PeerRestarted);
         }
     }
 }

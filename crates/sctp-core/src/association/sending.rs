@@ -35,7 +35,7 @@ impl Association {
     #[cold]
     fn send_with_care(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
         let displaced = self.outbound.sender.send(now, message)?;
-        self.outbox.tell_failed(displaced);
+        self.session.tell_failed(displaced);
         Ok(())
     }
 
@@ -44,6 +44,6 @@ impl Association {
         if taken == 0 {
             return;
         }
-        self.outbound.watch_messages(now, &self.session, &mut self.outbox.timers);
+        self.outbound.watch_messages(now, &self.session);
     }
 }

@@ -1,8 +1,10 @@
-//! Who talks with whom, and how far it has got: identity and what proves it, state, and what belongs to the beginning and the end.
+//! Who talks with whom, and how far it has got: identity and what proves it, state, what belongs to the beginning and the end, and
+//! what the user is told of all that.
 
 mod closing;
 mod keys;
 mod opening;
+mod telling;
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -13,10 +15,12 @@ use virtual_time::Instant;
 use super::{AssociationState, Authentication, Peer, State};
 use crate::capabilities::{Capabilities, Capability};
 use crate::config::AssociationConfig;
+use crate::event::EventQueue;
 use crate::rng::Nonces;
+use crate::stats::AssociationTally;
 use crate::transmit::PathIndex;
 
-/// The identity of an association and its state.
+/// The identity of an association, its state, and what its user is told.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(super) config: Arc<AssociationConfig>,
@@ -24,6 +28,9 @@ pub(crate) struct Session {
     pub(super) peer: Peer,
     pub(crate) authentication: Authentication,
     pub(super) nonces: Nonces,
+    /// The events that the user has not been told of.
+    pub(super) events: EventQueue,
+    pub(super) counters: AssociationTally,
     /// The time at which INIT or COOKIE ECHO was sent, while it was sent only once: its answer gives a first
     /// round trip.
     pub(super) handshake_sent_at: Option<Instant>,
@@ -49,6 +56,8 @@ impl Session {
         nonces: Nonces,
     ) -> Self {
         Self {
+            events: EventQueue::new(&config.buffers),
+            counters: AssociationTally::default(),
             config,
             state,
             peer,

@@ -6,7 +6,7 @@ use virtual_time::Instant;
 
 use super::Association;
 use super::outbound::Outbound;
-use super::timers::{Timer, Timers};
+use super::timers::Timer;
 use crate::config::{PathMtuConfig, PathSetting, PathSettings, Setting};
 use crate::error::{ConfigError, SettingError};
 use crate::event::PathState;
@@ -21,7 +21,7 @@ impl Association {
     pub(crate) fn set(&mut self, now: Instant, setting: Setting) -> Result<(), ConfigError> {
         let config = Arc::new(self.session.config.with(setting)?);
         self.session.config = Arc::clone(&config);
-        let (paths, timers) = (self.outbound.paths.ids(), &mut self.outbox.timers);
+        let paths = self.outbound.paths.ids();
         match setting {
             Setting::Rto(rto) => self.outbound.each_path(|path| path.rto.set_bounds(rto)),
             Setting::Sack(sack) => {
@@ -31,19 +31,21 @@ impl Association {
             }
             Setting::Heartbeat(_) => {
                 for path in paths {
-                    self.outbound.plan_heartbeats(now, path, &mut self.session, &mut self.outbox);
+                    self.outbound.plan_heartbeats(now, path, &mut self.session);
                 }
             }
             Setting::Attempts(_) | Setting::Paths(_) => self.outbound.paths.set_limits(&config),
             Setting::PathMtu(mtu) => {
                 self.outbound.each_path(Path::forget_own_mtu);
-                paths.into_iter().for_each(|path| self.outbound.set_mtu(now, path, mtu, timers));
+                paths.into_iter().for_each(|path| self.outbound.set_mtu(now, path, mtu));
             }
             Setting::MaxBurst(packets) => self.outbound.set_max_burst(packets),
-            Setting::Autoclose(idle) => timers.apply(Timer::Autoclose, idle.map(|idle| now + idle)),
+            Setting::Autoclose(idle) => {
+                self.outbound.timers.apply(Timer::Autoclose, idle.map(|idle| now + idle));
+            }
             Setting::Events(mask) => {
-                self.outbox.events.set_mask(mask);
-                self.outbound.tell_if_dry(&mut self.outbox);
+                self.session.events.set_mask(mask);
+                self.outbound.tell_if_dry(&mut self.session);
             }
             // Each packet looks what it is.
             Setting::Dscp(_) => {}
@@ -67,14 +69,14 @@ impl Association {
         match setting {
             PathSetting::Heartbeats(heartbeats) => {
                 self.outbound.paths.path_mut(path).own_mut().heartbeats = heartbeats;
-                self.outbound.plan_heartbeats(now, path, &mut self.session, &mut self.outbox);
+                self.outbound.plan_heartbeats(now, path, &mut self.session);
             }
             PathSetting::Attempts(attempts) => {
                 self.outbound.paths.path_mut(path).own_mut().attempts = attempts;
             }
             PathSetting::PathMtu(mtu) => {
                 self.outbound.paths.path_mut(path).own_mut().path_mtu = Some(mtu);
-                self.outbound.set_mtu(now, path, mtu, &mut self.outbox.timers);
+                self.outbound.set_mtu(now, path, mtu);
             }
             PathSetting::Dscp(dscp) => self.outbound.paths.path_mut(path).own_mut().dscp = dscp,
         }
@@ -105,14 +107,14 @@ impl Outbound {
     }
 
     /// The size of packets on a path is another one, or looked for in another way.
-    fn set_mtu(&mut self, now: Instant, path: PathIndex, config: PathMtuConfig, timers: &mut Timers) {
+    fn set_mtu(&mut self, now: Instant, path: PathIndex, config: PathMtuConfig) {
         let has_shrunk = self.paths.path_mut(path).set_mtu(config);
-        timers.stop(Timer::PathMtu(path));
+        self.timers.stop(Timer::PathMtu(path));
         if has_shrunk {
             self.sender.on_packets_shrunk(self.paths.path(path));
         }
         if self.paths.path(path).state == PathState::Active {
-            self.begin_mtu_search(now, path, timers);
+            self.begin_mtu_search(now, path);
         }
     }
 }

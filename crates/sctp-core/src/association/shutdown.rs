@@ -3,7 +3,7 @@
 use sctp_wire::{Cause, ChunkBuf, TagOrigin, Tsn};
 use virtual_time::Instant;
 
-use super::{Association, AssociationState as S, Bundling, Timer};
+use super::{Association, AssociationState as S, Timer};
 use crate::error::{AssociationError, ProtocolViolation};
 use crate::event::Event;
 use crate::path::Answer;
@@ -20,7 +20,7 @@ impl Association {
             S::Established => {
                 self.outbound.sender.drain();
                 self.session.state.enter_shutdown_pending();
-                self.session.guard_shutdown(now, &mut self.outbound, &mut self.outbox);
+                self.session.guard_shutdown(now, &mut self.outbound);
                 self.after_input(now);
             }
             // Nothing is agreed yet and nothing waits: there is nobody to shut down with.
@@ -74,9 +74,10 @@ impl Association {
 
     /// Nothing else goes out any more.
     fn send_abort(&mut self, tag: TagOrigin, causes: &[Cause<'_>]) {
-        self.outbox.control.clear();
+        self.outbound.control.clear();
         if self.session.peer.peer_tag.is_some() {
-            self.push_control(self.outbound.paths.for_data(), ChunkBuf::abort(tag, causes), Bundling::Alone);
+            let path = self.outbound.paths.for_data();
+            self.outbound.push_alone(path, &mut self.session, ChunkBuf::abort(tag, causes));
         }
     }
 
@@ -84,7 +85,7 @@ impl Association {
     pub(super) fn progress_shutdown(&mut self, now: Instant) {
         if self.outbound.sender.is_dry()
             && let is_renumbering = self.reconfig.is_renumbering()
-            && self.session.progress_shutdown(now, is_renumbering, &mut self.outbound, &mut self.outbox)
+            && self.session.progress_shutdown(now, is_renumbering, &mut self.outbound)
         {
             self.send_shutdown(now, self.outbound.paths.for_data());
         }
@@ -93,14 +94,14 @@ impl Association {
     /// SHUTDOWN or SHUTDOWN ACK, whichever this state sends, and T2 (again).
     pub(super) fn send_shutdown(&mut self, now: Instant, path: PathIndex) {
         let cumulative_tsn = self.inbound.cumulative_tsn();
-        self.session.send_shutdown(now, path, cumulative_tsn, &self.outbound, &mut self.outbox);
+        self.session.send_shutdown(now, path, cumulative_tsn, &mut self.outbound);
     }
 
     /// Data came in after our SHUTDOWN: answer with SHUTDOWN and SACK, T2 begins again (RFC 9260 §9.2).
     pub(super) fn repeat_shutdown(&mut self, now: Instant) {
         self.inbound.hurry_sack();
         let path = self.inbound.sack_path;
-        self.outbound.answered(now, path, Answer::Acknowledged, &mut self.session, &mut self.outbox);
+        self.outbound.answered(now, path, Answer::Acknowledged, &mut self.session);
         self.send_shutdown(now, path);
     }
 
@@ -108,13 +109,14 @@ impl Association {
     /// long as T5 lets them (RFC 9260 §9.2). T2 does so once for each SHUTDOWN: otherwise one that was lost would not be sent
     /// again as long as HEARTBEATs come more often than T2 expires.
     pub(super) fn wait_for_shutdown_ack(&mut self, now: Instant) {
-        if self.session.state.name() != S::ShutdownSent || !self.outbox.timers.is_running(Timer::T2Shutdown) {
+        if self.session.state.name() != S::ShutdownSent || !self.outbound.timers.is_running(Timer::T2Shutdown)
+        {
             return;
         }
         self.outbound.supervision.forgive_peer();
         if !core::mem::replace(&mut self.session.has_waited_longer, true) {
             let rto = self.outbound.paths.path(self.session.control_path).rto.rto();
-            self.outbox.timers.set(Timer::T2Shutdown, now + rto);
+            self.outbound.timers.set(Timer::T2Shutdown, now + rto);
         }
     }
 
@@ -122,7 +124,7 @@ impl Association {
         let state = self.session.state.name();
         if state == S::ShutdownAckSent {
             // The SHUTDOWN ACK was lost. T2 and the count of attempts go on: whoever repeats himself ends nothing later.
-            return self.push_chunk(path, Ok(ChunkBuf::shutdown_ack()));
+            return self.outbound.push(path, &mut self.session, Ok(ChunkBuf::shutdown_ack()));
         }
         if matches!(state, S::CookieWait | S::CookieEchoed | S::Closed) {
             return;
@@ -134,8 +136,8 @@ impl Association {
             S::Established | S::ShutdownPending => {
                 self.outbound.sender.drain();
                 self.session.state.enter_shutdown_received();
-                self.session.guard_shutdown(now, &mut self.outbound, &mut self.outbox);
-                self.outbox.tell(Event::ShutdownReceived);
+                self.session.guard_shutdown(now, &mut self.outbound);
+                self.session.tell(Event::ShutdownReceived);
             }
             // Both sides asked at the same time.
             S::ShutdownSent => {
@@ -152,8 +154,7 @@ impl Association {
         if self.reconfig.is_renumbering() {
             return true;
         }
-        let (session, outbox) = (&mut self.session, &mut self.outbox);
-        match self.outbound.on_cumulative_ack(now, cumulative_tsn_ack, session, outbox) {
+        match self.outbound.on_cumulative_ack(now, cumulative_tsn_ack, &mut self.session) {
             Ok(()) | Err(SackRefused::Old | SackRefused::Malformed) => {}
             Err(SackRefused::Violation(violation)) => {
                 self.abort_for(violation);
@@ -167,14 +168,15 @@ impl Association {
         if !matches!(self.session.state.name(), S::ShutdownSent | S::ShutdownAckSent) {
             return;
         }
-        self.outbox.control.clear();
-        self.push_control(path, Ok(ChunkBuf::shutdown_complete(TagOrigin::Receiver)), Bundling::Alone);
+        self.outbound.control.clear();
+        let complete = ChunkBuf::shutdown_complete(TagOrigin::Receiver);
+        self.outbound.push_alone(path, &mut self.session, Ok(complete));
         self.close(None);
     }
 
     pub(super) fn on_shutdown_complete(&mut self) {
         if self.session.state.name() == S::ShutdownAckSent {
-            self.outbox.control.clear();
+            self.outbound.control.clear();
             self.close(None);
         }
     }

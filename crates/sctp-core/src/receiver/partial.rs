@@ -67,4 +67,10 @@ impl Receiver {
         self.reassembly.abort_partial();
         self.take_aborted()
     }
+
+    /// Returns whether any message turned out never to become complete since they were taken out last.
+    #[inline]
+    pub(crate) fn has_aborted(&self) -> bool {
+        self.reassembly.has_aborted()
+    }
 }

@@ -108,6 +108,15 @@ impl Reassembly {
         }
     }
 
+    /// Returns whether messages delivered in part were dropped that have not been taken out.
+    #[inline]
+    pub(super) fn has_aborted(&self) -> bool {
+        match self {
+            Self::ByTsn(runs) => runs.has_aborted(),
+            Self::ByFsn(runs) => runs.has_aborted(),
+        }
+    }
+
     /// Takes out the messages delivered in part that were dropped since the last call.
     pub(super) fn take_aborted(&mut self) -> Vec<Aborted> {
         match self {

@@ -9,7 +9,6 @@ use super::DynamicAddresses;
 use super::request::AsconfAnswer;
 use crate::association::inbound::Inbound;
 use crate::association::outbound::Outbound;
-use crate::association::outbox::Outbox;
 use crate::association::session::Session;
 use crate::association::timers::Timer;
 use crate::error::{AddressChangeError, AssociationError, ProtocolViolation};
@@ -27,10 +26,9 @@ impl DynamicAddresses {
         change: AddressChange,
         session: &mut Session,
         outbound: &mut Outbound,
-        outbox: &mut Outbox,
     ) -> Result<(), AddressChangeError> {
         self.ask(change, session)?;
-        self.send_next(now, session, outbound, outbox);
+        self.send_next(now, session, outbound);
         Ok(())
     }
 
@@ -42,10 +40,9 @@ impl DynamicAddresses {
         local: IpAddr,
         session: &mut Session,
         outbound: &mut Outbound,
-        outbox: &mut Outbox,
     ) {
         if self.note_loss(local, session, &outbound.paths) {
-            let _asked = self.request(now, AddressChange::Delete(local), session, outbound, outbox);
+            let _asked = self.request(now, AddressChange::Delete(local), session, outbound);
         }
     }
 
@@ -56,33 +53,26 @@ impl DynamicAddresses {
         local: IpAddr,
         session: &mut Session,
         outbound: &mut Outbound,
-        outbox: &mut Outbox,
     ) {
         trace::local_address_changed("added", &local);
         if self.note_gain(local, session) {
-            self.send_next(now, session, outbound, outbox);
+            self.send_next(now, session, outbound);
         } else if self.is_known_to_peer(local) {
-            outbound.on_local_up(now, local, session, outbox);
+            outbound.on_local_up(now, local, session);
         }
     }
 
-    fn send_next(
-        &mut self,
-        now: Instant,
-        session: &mut Session,
-        outbound: &mut Outbound,
-        outbox: &mut Outbox,
-    ) {
+    fn send_next(&mut self, now: Instant, session: &mut Session, outbound: &mut Outbound) {
         for change in self.take_impossible() {
             let cause = CauseCode::DELETE_LAST_ADDRESS.get();
-            self.on_outcome(now, change, AddressOutcome::Refused { cause }, session, outbound, outbox);
+            self.on_outcome(now, change, AddressOutcome::Refused { cause }, session, outbound);
         }
         let path = outbound.paths.for_data();
         let Some(chunk) = self.next(outbound.paths.path(path)) else { return };
         for address in self.being_deleted() {
-            outbound.leave_local(now, address, session, outbox);
+            outbound.leave_local(now, address, session);
         }
-        push(now, path, chunk, session, outbound, outbox);
+        push(now, path, chunk, session, outbound);
     }
 
     /// T4-rto expired (B1 to B5).
@@ -92,27 +82,26 @@ impl DynamicAddresses {
     pub(in crate::association) fn on_t4(
         &mut self,
         now: Instant,
-        session: &Session,
+        session: &mut Session,
         outbound: &mut Outbound,
-        outbox: &mut Outbox,
     ) -> Result<(), AssociationError> {
         if !session.state.name().changes_addresses() {
             return Ok(());
         }
         let Some((path, chunk)) = self.outstanding() else { return Ok(()) };
         if outbound.paths.contains(path) {
-            outbound.unanswered(now, path, Unanswered::Transmission, session, outbox)?;
+            outbound.unanswered(now, path, Unanswered::Transmission, session)?;
             outbound.paths.path_mut(path).back_off();
         }
         let other = outbound.paths.alternate(path).unwrap_or_else(|| outbound.paths.for_data());
         if self.repeat(other, session.config.attempts.association) {
-            push(now, other, chunk, session, outbound, outbox);
+            push(now, other, chunk, session, outbound);
             return Ok(());
         }
         // The peer may have done what it was asked for or not: addresses that were to go stay unused, those that were to
         // come as well.
         for change in self.give_up() {
-            outbox.tell_address_outcome(change, AddressOutcome::NotAnswered);
+            session.tell_address_outcome(change, AddressOutcome::NotAnswered);
         }
         Ok(())
     }
@@ -128,17 +117,16 @@ impl DynamicAddresses {
         ack: &AsconfAck<'_>,
         session: &mut Session,
         outbound: &mut Outbound,
-        outbox: &mut Outbox,
     ) -> Result<(), ProtocolViolation> {
         let Some(agreed) = self.agreed.as_mut() else { return Ok(()) };
         match agreed.requests.on_ack(ack) {
             AsconfAnswer::Outstanding(outcomes) => {
-                outbox.timers.stop(Timer::T4Asconf);
-                outbound.answered(now, path, Answer::Acknowledged, session, outbox);
+                outbound.timers.stop(Timer::T4Asconf);
+                outbound.answered(now, path, Answer::Acknowledged, session);
                 for (change, outcome) in outcomes {
-                    self.on_outcome(now, change, outcome, session, outbound, outbox);
+                    self.on_outcome(now, change, outcome, session, outbound);
                 }
-                self.send_next(now, session, outbound, outbox);
+                self.send_next(now, session, outbound);
             }
             AsconfAnswer::Stray => self.statistics.note().stray_acks += 1,
             AsconfAnswer::Illegal => return Err(ProtocolViolation::IllegalAsconfAck),
@@ -153,12 +141,11 @@ impl DynamicAddresses {
         outcome: AddressOutcome,
         session: &mut Session,
         outbound: &mut Outbound,
-        outbox: &mut Outbox,
     ) {
         if let Some(usable) = self.settle(change, outcome) {
-            self.on_local_up(now, usable, session, outbound, outbox);
+            self.on_local_up(now, usable, session, outbound);
         }
-        outbox.tell_address_outcome(change, outcome);
+        session.tell_address_outcome(change, outcome);
     }
 
     /// The peer reports that it does not know ASCONF (A9).
@@ -167,25 +154,17 @@ impl DynamicAddresses {
         now: Instant,
         session: &mut Session,
         outbound: &mut Outbound,
-        outbox: &mut Outbox,
     ) {
-        outbox.timers.stop(Timer::T4Asconf);
+        outbound.timers.stop(Timer::T4Asconf);
         for change in self.give_up() {
-            self.on_outcome(now, change, AddressOutcome::NotUnderstood, session, outbound, outbox);
+            self.on_outcome(now, change, AddressOutcome::NotUnderstood, session, outbound);
         }
     }
 }
 
-fn push(
-    now: Instant,
-    path: PathIndex,
-    chunk: ChunkBuf,
-    session: &Session,
-    outbound: &Outbound,
-    outbox: &mut Outbox,
-) {
-    outbox.push(path, session.tag_of_peer(), Ok(chunk));
-    outbox.timers.set(Timer::T4Asconf, now + outbound.paths.path(path).rto.rto());
+fn push(now: Instant, path: PathIndex, chunk: ChunkBuf, session: &mut Session, outbound: &mut Outbound) {
+    outbound.push_on(path, session, Ok(chunk));
+    outbound.timers.set(Timer::T4Asconf, now + outbound.paths.path(path).rto.rto());
 }
 
 /// What the peer asks for.
@@ -198,25 +177,24 @@ impl DynamicAddresses {
         session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) {
         let Some((answer, granted)) = self.answer(source, asconf, session, &outbound.paths) else {
             return;
         };
         for change in granted {
             if let AddressChange::Delete(address) = change {
-                self.delete(now, address, session, outbound, inbound, outbox);
-            } else if let Some(path) = self.grant(source, change, session, &mut outbound.paths, outbox) {
-                outbound.verify(now, path, session, outbox);
+                self.delete(now, address, session, outbound, inbound);
+            } else if let Some(path) = self.grant(source, change, session, &mut outbound.paths) {
+                outbound.verify(now, path, session);
             }
         }
         // A source that was not granted has no path, and may be anybody's: the peer hears at an address that it has. Else it
         // would ask for ever, from one that it deleted before.
         let from = outbound.paths.by_address(source.address);
         let path = from.unwrap_or_else(|| outbound.paths.for_data());
-        outbox.push(path, session.tag_of_peer(), Ok(answer));
+        outbound.push_on(path, session, Ok(answer));
         if let Some(path) = from {
-            outbound.verify(now, path, session, outbox);
+            outbound.verify(now, path, session);
         }
     }
 
@@ -228,14 +206,13 @@ impl DynamicAddresses {
         session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) {
         let Some(path) = outbound.paths.by_address(address) else { return };
         self.statistics.note().deleted += 1;
-        outbound.remove_path(now, path, session, inbound, outbox);
+        outbound.remove_path(now, path, session, inbound);
         if !outbound.paths.has_confirmed() {
             for left in outbound.paths.ids() {
-                outbound.probe_path(now, left, session, outbox);
+                outbound.probe_path(now, left, session);
             }
         }
     }

@@ -4,9 +4,8 @@ use sctp_wire::Sack;
 use virtual_time::Instant;
 
 use super::Outbound;
-use crate::association::outbox::Outbox;
 use crate::association::session::Session;
-use crate::association::timers::{Timer, Timers};
+use crate::association::timers::Timer;
 use crate::path::{Acknowledged, Answer, Congestion};
 use crate::sender::acknowledge::{PathAcknowledgment, SackRefused};
 use crate::sender::recovery::Refuted;
@@ -21,11 +20,10 @@ impl Outbound {
         now: Instant,
         sack: &Sack<'_>,
         session: &mut Session,
-        outbox: &mut Outbox,
     ) -> Result<(), SackRefused> {
         let outcome = self.sender.on_sack(now, sack, &self.paths)?;
         self.peer_is_alive = true;
-        self.apply_sack(now, &outcome, session, outbox);
+        self.apply_sack(now, &outcome, session);
         Ok(())
     }
 
@@ -35,34 +33,27 @@ impl Outbound {
         now: Instant,
         cumulative_tsn_ack: sctp_wire::Tsn,
         session: &mut Session,
-        outbox: &mut Outbox,
     ) -> Result<(), SackRefused> {
         let a_rwnd = u32::try_from(self.sender.peer_window()).unwrap_or(u32::MAX);
         let sack = Sack::cumulative(cumulative_tsn_ack, a_rwnd);
         let outcome = self.sender.on_sack(now, &sack, &self.paths)?;
-        self.apply_sack(now, &outcome, session, outbox);
+        self.apply_sack(now, &outcome, session);
         Ok(())
     }
 
     /// Acts on what a SACK says that is new: windows and timers, the paths that have answered, the user.
     #[inline]
-    fn apply_sack(
-        &mut self,
-        now: Instant,
-        outcome: &SackOutcome,
-        session: &mut Session,
-        outbox: &mut Outbox,
-    ) {
+    fn apply_sack(&mut self, now: Instant, outcome: &SackOutcome, session: &mut Session) {
         self.on_measured(now, outcome);
         for acked in &outcome.acknowledgment.paths {
-            self.on_acknowledged(now, outcome, acked, &mut outbox.timers);
+            self.on_acknowledged(now, outcome, acked);
             let answer = if acked.is_certain { Answer::Acknowledged } else { Answer::Ambiguous };
-            self.answered(now, acked.path, answer, session, outbox);
+            self.answered(now, acked.path, answer, session);
         }
         if let Some(path) = outcome.forward_confirmed {
-            self.answered(now, path, Answer::Acknowledged, session, outbox);
+            self.answered(now, path, Answer::Acknowledged, session);
         }
-        self.after_acknowledged(now, outcome, outbox);
+        self.after_acknowledged(now, outcome, session);
     }
 
     /// Takes over the round trips that a SACK has measured, and what it says came twice.
@@ -77,13 +68,7 @@ impl Outbound {
     }
 
     /// Takes over what a SACK acknowledges on a path.
-    fn on_acknowledged(
-        &mut self,
-        now: Instant,
-        outcome: &SackOutcome,
-        acked: &PathAcknowledgment,
-        timers: &mut Timers,
-    ) {
+    fn on_acknowledged(&mut self, now: Instant, outcome: &SackOutcome, acked: &PathAcknowledgment) {
         let path = self.paths.path_mut(acked.path);
         let acknowledged = Acknowledged {
             now,
@@ -100,49 +85,49 @@ impl Outbound {
         let rto = path.rto.rto();
         self.refill(acked.path, acked.flight_before);
         if self.sender.has_outstanding(acked.path) && acked.earliest {
-            timers.set(Timer::T3Rtx(acked.path), now + rto);
+            self.timers.set(Timer::T3Rtx(acked.path), now + rto);
         }
     }
 
     /// Takes over the rest of a SACK, when all paths have what concerns them.
-    fn after_acknowledged(&mut self, now: Instant, outcome: &SackOutcome, outbox: &mut Outbox) {
-        self.undo(now, &outcome.refuted, &mut outbox.timers);
-        self.keep_t3_in_step(now, &mut outbox.timers);
+    fn after_acknowledged(&mut self, now: Instant, outcome: &SackOutcome, session: &mut Session) {
+        self.undo(now, &outcome.refuted);
+        self.keep_t3_in_step(now);
         for path in outcome.repaired_by_probe {
             trace::tail_loss_probe_repaired(path);
             self.cut_window(path);
         }
-        self.apply_losses(&outcome.losses, &mut outbox.timers);
+        self.apply_losses(&outcome.losses);
         if outcome.buffer_available {
-            outbox.tell_buffer_available();
+            session.tell_buffer_available();
         }
         if outcome.acknowledgment.cumulative_advanced {
             self.progress.on_acknowledged(now);
-            self.tell_if_dry(outbox);
+            self.tell_if_dry(session);
         }
     }
 
     /// A chunk's reordering window has run out.
-    pub(in crate::association) fn detect_losses(&mut self, now: Instant, timers: &mut Timers) {
+    pub(in crate::association) fn detect_losses(&mut self, now: Instant) {
         let losses = self.sender.losses_by_time(now, &self.paths);
-        self.apply_losses(&losses, timers);
+        self.apply_losses(&losses);
     }
 
     /// Acts on losses found through acknowledgments or the reordering timer.
-    fn apply_losses(&mut self, losses: &Losses, timers: &mut Timers) {
+    fn apply_losses(&mut self, losses: &Losses) {
         for path in losses.paths {
             self.cut_window(path);
             self.fast_retransmit = true;
         }
         for path in losses.vanishing {
-            self.on_vanishing(path, timers);
+            self.on_vanishing(path);
         }
-        timers.apply(Timer::Reordering, losses.look_again_at);
+        self.timers.apply(Timer::Reordering, losses.look_again_at);
     }
 
     /// Takes back what needless recoveries did (RFC 4015 §3.2, RFC 5682 §3). What was lost is in flight again and wants its
     /// timer (RFC 9260 §6.3.2 (R1)), which the timeout has used up.
-    fn undo(&mut self, now: Instant, refuted: &[Refuted], timers: &mut Timers) {
+    fn undo(&mut self, now: Instant, refuted: &[Refuted]) {
         for Refuted { path, cause } in refuted {
             let path = self.paths.path_mut(*path);
             trace::recovery_undone(path.index, *cause);
@@ -153,7 +138,7 @@ impl Outbound {
             }
             let (id, rto) = (path.index, path.rto.rto());
             if self.sender.flight(id) > 0 {
-                timers.start_if_stopped(Timer::T3Rtx(id), now + rto);
+                self.timers.start_if_stopped(Timer::T3Rtx(id), now + rto);
             }
         }
     }
@@ -173,7 +158,7 @@ impl Outbound {
     }
 
     /// Acts on T3-rtx, which has expired on a path of the peer (RFC 9260 §6.3.3).
-    pub(in crate::association) fn on_t3(&mut self, now: Instant, path: PathIndex, timers: &mut Timers) {
+    pub(in crate::association) fn on_t3(&mut self, now: Instant, path: PathIndex) {
         let entry = self.paths.path_mut(path);
         entry.back_off();
         entry.counters.note().timeouts += 1;
@@ -181,14 +166,14 @@ impl Outbound {
             entry.change_window("timeout", Congestion::on_timeout);
         }
         if self.sender.lose_flight(now, path) {
-            self.on_vanishing(path, timers);
+            self.on_vanishing(path);
         }
-        timers.stop(Timer::TailLossProbe(path));
+        self.timers.stop(Timer::TailLossProbe(path));
         self.paths.path_mut(path).probe_is_due = false;
         self.fast_retransmit = false;
         // The reordering windows of the other paths run on.
-        if timers.is_running(Timer::Reordering) {
-            self.detect_losses(now, timers);
+        if self.timers.is_running(Timer::Reordering) {
+            self.detect_losses(now);
         }
     }
 }

@@ -6,9 +6,8 @@ use virtual_time::Instant;
 
 use super::Outbound;
 use crate::association::inbound::Inbound;
-use crate::association::outbox::Outbox;
 use crate::association::session::Session;
-use crate::association::timers::{Timer, Timers};
+use crate::association::timers::Timer;
 use crate::event::{Event, PathState};
 use crate::path::Congestion;
 use crate::trace;
@@ -25,11 +24,10 @@ impl Outbound {
         listed: &[IpAddr],
         session: &mut Session,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) {
         for path in self.paths.ids() {
             if path != used && !listed.contains(&self.paths.path(path).destination.address) {
-                self.remove_path(now, path, session, inbound, outbox);
+                self.remove_path(now, path, session, inbound);
             }
         }
     }
@@ -41,7 +39,6 @@ impl Outbound {
         path: PathIndex,
         session: &mut Session,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) {
         let address = self.paths.path(path).destination.address;
         trace::peer_address_deleted(path, &address);
@@ -53,13 +50,13 @@ impl Outbound {
             Timer::Pacing(path),
             Timer::Heartbeat(path),
         ];
-        of_path.into_iter().for_each(|timer| outbox.timers.stop(timer));
+        of_path.into_iter().for_each(|timer| self.timers.stop(timer));
         self.sender.lose_flight(now, path);
         let other = self.paths.remaining();
         session.forget_address(address, path, other);
         inbound.redirect(path, other);
-        outbox.control.redirect(path, other);
-        outbox.tell(Event::PeerAddressChange { path: self.paths.id(path), state: PathState::Removed });
+        self.control.redirect(path, other);
+        session.tell(Event::PeerAddressChange { path: self.paths.id(path), state: PathState::Removed });
     }
 }
 
@@ -71,52 +68,39 @@ impl Outbound {
         now: Instant,
         local: IpAddr,
         session: &mut Session,
-        outbox: &mut Outbox,
     ) {
         for path in self.paths.on_local_down(local) {
-            self.on_source_lost(now, path, &mut outbox.timers);
+            self.on_source_lost(now, path);
             let state = self.paths.path(path).state;
             if state == PathState::Inactive {
-                outbox.tell(Event::PeerAddressChange { path: self.paths.id(path), state });
+                session.tell(Event::PeerAddressChange { path: self.paths.id(path), state });
             }
-            self.probe_again(now, path, session, outbox);
+            self.probe_again(now, path, session);
         }
     }
 
     /// What left from an address of this host that is gone counts as lost; whatever window the old address had, the new way
     /// to the peer has not earned it.
-    fn on_source_lost(&mut self, now: Instant, path: PathIndex, timers: &mut Timers) {
+    fn on_source_lost(&mut self, now: Instant, path: PathIndex) {
         self.sender.lose_flight(now, path);
-        timers.stop(Timer::T3Rtx(path));
-        timers.stop(Timer::TailLossProbe(path));
+        self.timers.stop(Timer::T3Rtx(path));
+        self.timers.stop(Timer::TailLossProbe(path));
         let entry = self.paths.path_mut(path);
         entry.probe_is_due = false;
         entry.change_window("local address deleted", Congestion::on_timeout);
     }
 
     /// A (new) address of this host: paths that do not work may work from there.
-    pub(in crate::association) fn on_local_up(
-        &mut self,
-        now: Instant,
-        local: IpAddr,
-        session: &mut Session,
-        outbox: &mut Outbox,
-    ) {
+    pub(in crate::association) fn on_local_up(&mut self, now: Instant, local: IpAddr, session: &mut Session) {
         for path in self.paths.on_local_up(local) {
-            self.probe_again(now, path, session, outbox);
+            self.probe_again(now, path, session);
         }
     }
 
     /// Nothing is sent any more from an address of this host that is being deleted (RFC 5061 §5.3 (F4), (F6)).
-    pub(in crate::association) fn leave_local(
-        &mut self,
-        now: Instant,
-        local: IpAddr,
-        session: &mut Session,
-        outbox: &mut Outbox,
-    ) {
+    pub(in crate::association) fn leave_local(&mut self, now: Instant, local: IpAddr, session: &mut Session) {
         for path in self.paths.on_local_deleted(local) {
-            self.probe_again(now, path, session, outbox);
+            self.probe_again(now, path, session);
         }
     }
 }

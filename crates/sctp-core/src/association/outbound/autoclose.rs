@@ -6,8 +6,8 @@ use core::time::Duration;
 
 use virtual_time::Instant;
 
-use super::supervision::Supervision;
-use crate::association::timers::{Timer, Timers};
+use super::Outbound;
+use crate::association::timers::Timer;
 
 /// The use of an association, as far as it counts for autoclose.
 #[derive(Clone, Copy, Debug)]
@@ -26,34 +26,28 @@ impl Usage {
     }
 }
 
-impl Supervision {
+impl Outbound {
     /// The association is up: from now on it may be idle.
-    pub(super) fn begin_autoclose(&mut self, now: Instant, idle: Option<Duration>, timers: &mut Timers) {
+    pub(super) fn begin_autoclose(&mut self, now: Instant, idle: Option<Duration>) {
         if let Some(idle) = idle {
-            self.usage.on_user_data(now);
-            timers.set(Timer::Autoclose, now + idle);
+            self.supervision.usage.on_user_data(now);
+            self.timers.set(Timer::Autoclose, now + idle);
         }
     }
 
     /// Looks whether the association has been idle for so long that it is to end. What waits to be sent, for a window or for
     /// the peer, is being used.
-    pub(in crate::association) fn has_idled(
-        &mut self,
-        now: Instant,
-        idle: Duration,
-        waits: bool,
-        timers: &mut Timers,
-    ) -> bool {
-        if waits {
-            self.usage.on_user_data(now);
+    pub(in crate::association) fn has_idled(&mut self, now: Instant, idle: Duration) -> bool {
+        if !self.sender.is_dry() {
+            self.supervision.usage.on_user_data(now);
         }
-        let idle_until = self.usage.last_data_at + idle;
+        let idle_until = self.supervision.usage.last_data_at + idle;
         if now < idle_until {
-            timers.set(Timer::Autoclose, idle_until);
+            self.timers.set(Timer::Autoclose, idle_until);
             return false;
         }
         crate::trace::autoclose_expired(idle);
-        self.usage.is_autoclosed = true;
+        self.supervision.usage.is_autoclosed = true;
         true
     }
 }

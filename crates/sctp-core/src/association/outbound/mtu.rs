@@ -4,7 +4,7 @@ use virtual_time::Instant;
 
 use super::Outbound;
 use crate::association::AssociationState;
-use crate::association::timers::{Timer, Timers};
+use crate::association::timers::Timer;
 use crate::event::PathState;
 use crate::path::Path;
 use crate::path::pmtud::{Next, PathMtu};
@@ -13,30 +13,20 @@ use crate::transmit::PathIndex;
 
 impl Outbound {
     /// Every path that is in use begins its search (RFC 8899 §6.2.1.1: once connectivity is confirmed).
-    pub(in crate::association) fn begin_mtu_search(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        timers: &mut Timers,
-    ) {
+    pub(in crate::association) fn begin_mtu_search(&mut self, now: Instant, path: PathIndex) {
         let next = self.paths.path_mut(path).change_mtu(PathMtu::begin);
-        apply_mtu(now, path, next, timers);
+        self.apply_mtu(now, path, next);
     }
 
     /// The probe went unanswered, or it is time to look for more.
-    pub(in crate::association) fn on_mtu_timer(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        timers: &mut Timers,
-    ) {
+    pub(in crate::association) fn on_mtu_timer(&mut self, now: Instant, path: PathIndex) {
         let entry = self.paths.path_mut(path);
         if !entry.mtu.is_probing() {
-            return self.begin_mtu_search(now, path, timers);
+            return self.begin_mtu_search(now, path);
         }
         // No error of the path and no congestion: the size was too large (RFC 8899 §6.2.1.2, §3 point 7).
         let (next, has_fallen) = entry.change_mtu(PathMtu::on_unanswered);
-        apply_mtu(now, path, next, timers);
+        self.apply_mtu(now, path, next);
         if has_fallen {
             self.on_black_hole(path);
         }
@@ -48,9 +38,9 @@ impl Outbound {
     }
 
     /// Chunks vanish again and again: large packets may not get through any more (RFC 8899 §4.3).
-    pub(super) fn on_vanishing(&mut self, path: PathIndex, timers: &mut Timers) {
+    pub(super) fn on_vanishing(&mut self, path: PathIndex) {
         if self.paths.path_mut(path).change_mtu(PathMtu::on_black_hole) {
-            timers.stop(Timer::PathMtu(path));
+            self.timers.stop(Timer::PathMtu(path));
             self.on_black_hole(path);
         }
     }
@@ -63,14 +53,9 @@ impl Outbound {
     }
 
     /// A router said that packets are too big for it; the endpoint has made sure that it saw one of ours.
-    pub(in crate::association) fn on_packet_too_big(
-        &mut self,
-        path: PathIndex,
-        mtu_bytes: usize,
-        timers: &mut Timers,
-    ) {
+    pub(in crate::association) fn on_packet_too_big(&mut self, path: PathIndex, mtu_bytes: usize) {
         if self.paths.path_mut(path).mtu.on_hint(mtu_bytes) {
-            timers.stop(Timer::PathMtu(path));
+            self.timers.stop(Timer::PathMtu(path));
         }
     }
 
@@ -89,19 +74,19 @@ impl Outbound {
         now: Instant,
         path: PathIndex,
         nonce: u64,
-        timers: &mut Timers,
     ) -> Option<usize> {
         let entry = self.paths.path_mut(path);
         let size = entry.mtu.send_probe(nonce)?;
         entry.counters.note().mtu_probes += 1;
-        timers.set(Timer::PathMtu(path), now + entry.rto.without_back_off());
+        self.timers.set(Timer::PathMtu(path), now + entry.rto.without_back_off());
         Some((size - entry.destination.header_bytes()) & !3)
     }
-}
 
-pub(in crate::association) fn apply_mtu(now: Instant, path: PathIndex, next: Next, timers: &mut Timers) {
-    match next {
-        Next::Nothing | Next::Probe => timers.stop(Timer::PathMtu(path)),
-        Next::RaiseAfter(pause) => timers.set(Timer::PathMtu(path), now + pause),
+    /// Sets the timer of a path to what its search for the path MTU does next.
+    pub(super) fn apply_mtu(&mut self, now: Instant, path: PathIndex, next: Next) {
+        match next {
+            Next::Nothing | Next::Probe => self.timers.stop(Timer::PathMtu(path)),
+            Next::RaiseAfter(pause) => self.timers.set(Timer::PathMtu(path), now + pause),
+        }
     }
 }

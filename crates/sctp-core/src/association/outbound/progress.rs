@@ -14,7 +14,7 @@ use virtual_time::Instant;
 
 use super::Outbound;
 use crate::association::AssociationState;
-use crate::association::timers::{Timer, Timers};
+use crate::association::timers::Timer;
 
 /// How far the peer has come.
 #[derive(Clone, Copy, Debug)]
@@ -38,14 +38,9 @@ impl Progress {
 
 impl Outbound {
     /// The association is ending: what waits has to be taken. T5-shutdown-guard runs for `period` (RFC 9260 §9.2).
-    pub(in crate::association) fn guard_shutdown(
-        &mut self,
-        now: Instant,
-        period: Duration,
-        timers: &mut Timers,
-    ) {
+    pub(in crate::association) fn guard_shutdown(&mut self, now: Instant, period: Duration) {
         self.progress.waiting_bytes = self.sender.waiting_bytes();
-        timers.set(Timer::T5ShutdownGuard, now + period);
+        self.timers.set(Timer::T5ShutdownGuard, now + period);
     }
 
     /// Returns whether data still waits, and enough of it was taken since the guard was started.
@@ -58,18 +53,12 @@ impl Outbound {
     }
 
     /// Keeps the timer of the user's limit in step with what waits.
-    pub(super) fn watch_progress(
-        &mut self,
-        now: Instant,
-        state: AssociationState,
-        limit: Duration,
-        timers: &mut Timers,
-    ) {
+    pub(super) fn watch_progress(&mut self, now: Instant, state: AssociationState, limit: Duration) {
         if self.sender.is_dry() {
-            timers.stop(Timer::Persist);
-        } else if state.sends_data() && !timers.is_running(Timer::Persist) {
+            self.timers.stop(Timer::Persist);
+        } else if state.sends_data() && !self.timers.is_running(Timer::Persist) {
             self.progress.last_at = now;
-            timers.set(Timer::Persist, now + limit);
+            self.timers.set(Timer::Persist, now + limit);
         }
     }
 
@@ -81,7 +70,6 @@ impl Outbound {
         now: Instant,
         state: AssociationState,
         limit: Duration,
-        timers: &mut Timers,
     ) -> bool {
         if !state.sends_data() || self.sender.is_dry() {
             return true;
@@ -89,7 +77,7 @@ impl Outbound {
         let until = self.progress.last_at + limit;
         let has_time = now < until;
         if has_time {
-            timers.set(Timer::Persist, until);
+            self.timers.set(Timer::Persist, until);
         }
         has_time
     }

@@ -6,10 +6,9 @@ use core::time::Duration;
 use sctp_wire::{ChunkBuf, ChunkType, HeartbeatInfo};
 use virtual_time::Instant;
 
+use super::Outbound;
 use super::autoclose::Usage;
-use super::{Outbound, apply_mtu};
 use crate::association::AssociationState as S;
-use crate::association::outbox::Outbox;
 use crate::association::session::Session;
 use crate::association::timers::Timer;
 use crate::config::Heartbeats;
@@ -66,25 +65,40 @@ impl Outbound {
         now: Instant,
         ack: HeartbeatInfo<'_>,
         session: &mut Session,
-        outbox: &mut Outbox,
     ) {
         let sent = Heartbeat::parse(ack.info).filter(|(path, _)| self.paths.contains(*path));
         if let Some((path, nonce)) = sent
             && let Some(next) = self.on_mtu_ack(path, nonce)
         {
-            self.answered(now, path, Answer::Verified, session, outbox);
-            return apply_mtu(now, path, next, &mut outbox.timers);
+            self.answered(now, path, Answer::Verified, session);
+            return self.apply_mtu(now, path, next);
         }
         let answer = sent.and_then(|(path, nonce)| {
             self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
         });
         let Some((path, rtt)) = answer else {
-            outbox.counters.note().discarded.unexpected_heartbeat_acks += 1;
+            session.counters.note().discarded.unexpected_heartbeat_acks += 1;
             return;
         };
         self.paths.on_measurement(path, now, rtt);
-        self.answered(now, path, Answer::Verified, session, outbox);
-        self.schedule_heartbeat(now, path, session, outbox);
+        self.answered(now, path, Answer::Verified, session);
+        self.schedule_heartbeat(now, path, session);
+    }
+
+    /// Answers a HEARTBEAT: it is echoed unchanged, with what stands behind the information, while data may flow (RFC 9260
+    /// §8.3).
+    pub(in crate::association) fn answer_heartbeat(
+        &mut self,
+        path: PathIndex,
+        heartbeat: HeartbeatInfo<'_>,
+        session: &mut Session,
+    ) {
+        if matches!(session.state.name(), S::CookieWait | S::ShutdownAckSent | S::Closed) {
+            return;
+        }
+        let echo = ChunkBuf::encode(ChunkType::HEARTBEAT_ACK, 0, |value| value.bytes(heartbeat.value));
+        // These may also go to an unconfirmed address (RFC 9260 §5.4).
+        self.push_on(path, session, echo);
     }
 
     /// The peer answered on a path: error counters are cleared (RFC 9260 §8.1, §8.2).
@@ -95,12 +109,11 @@ impl Outbound {
         path: PathIndex,
         answer: Answer,
         session: &mut Session,
-        outbox: &mut Outbox,
     ) {
         self.supervision.errors = 0;
         let was = self.paths.path(path).state;
         if let Some(state) = self.paths.on_answer(path, answer) {
-            self.on_revived(now, path, (was, state), session, outbox);
+            self.on_revived(now, path, (was, state), session);
         }
     }
 
@@ -112,15 +125,14 @@ impl Outbound {
         path: PathIndex,
         (was, state): (PathState, PathState),
         session: &mut Session,
-        outbox: &mut Outbox,
     ) {
-        tell_path_state(self.paths.id(path), was, state, session, outbox);
+        tell_path_state(self.paths.id(path), was, state, session);
         if state == PathState::Active {
-            self.begin_mtu_search(now, path, &mut outbox.timers);
+            self.begin_mtu_search(now, path);
         }
         // What was asked before the path came back is answered by that.
         let _asked = self.paths.path_mut(path).heartbeat.expire();
-        self.schedule_heartbeat(now, path, session, outbox);
+        self.schedule_heartbeat(now, path, session);
     }
 
     /// Counts an error on path and association.
@@ -132,18 +144,17 @@ impl Outbound {
         now: Instant,
         path: PathIndex,
         what: Unanswered,
-        session: &Session,
-        outbox: &mut Outbox,
+        session: &mut Session,
     ) -> Result<(), AssociationError> {
         // RFC 9260 §8.1, §5.4: HEARTBEATs on paths that carry no data say nothing about the peer.
         let may_carry_data = self.paths.path(path).is_confirmed() || !self.paths.has_confirmed();
         let is_in_use = path == self.paths.for_data() && may_carry_data;
         let was = self.paths.path(path).state;
         if let Some(state) = self.paths.on_unanswered(path, what) {
-            tell_path_state(self.paths.id(path), was, state, session, outbox);
+            tell_path_state(self.paths.id(path), was, state, session);
             // RFC 7829 §3.2, point 6.
             if state == PathState::PotentiallyFailed && !self.paths.path(path).heartbeat.is_outstanding() {
-                outbox.timers.set(Timer::Heartbeat(path), now);
+                self.timers.set(Timer::Heartbeat(path), now);
             }
         }
         if what == Unanswered::Heartbeat && !is_in_use {
@@ -151,23 +162,23 @@ impl Outbound {
         }
         self.supervision.errors += 1;
         let errors = self.supervision.errors;
-        if errors <= self.errors_allowed(what, session, outbox) {
+        if errors <= self.errors_allowed(what, session) {
             return Ok(());
         }
         Err(AssociationError::PeerUnreachable { errors })
     }
 
     /// Returns the number of consecutive errors that do not make the peer unreachable (RFC 9260 §8.1).
-    fn errors_allowed(&self, what: Unanswered, session: &Session, outbox: &Outbox) -> u32 {
+    fn errors_allowed(&self, what: Unanswered, session: &Session) -> u32 {
         let attempts = session.config.attempts;
-        let is_untried = what == Unanswered::Heartbeat && self.untried(session, outbox).is_some();
+        let is_untried = what == Unanswered::Heartbeat && self.untried(session).is_some();
         if is_untried { attempts.untried.min(attempts.association) } else { attempts.association }
     }
 
     /// Returns how long nothing is asked of a peer that has opened the association, and from which nothing has come
     /// since COOKIE ECHO, while nothing is on its way to it: it may never have meant to use it.
-    fn untried(&self, session: &Session, outbox: &Outbox) -> Option<Duration> {
-        let may_be = session.peer.origin == Origin::Accepted && outbox.counters.packets_received <= 1;
+    fn untried(&self, session: &Session) -> Option<Duration> {
+        let may_be = session.peer.origin == Origin::Accepted && session.counters.packets_received <= 1;
         let is_untried = may_be && !self.supervision.has_heard_data && self.sender.is_dry();
         session.config.heartbeat.untried.filter(|_| is_untried)
     }
@@ -181,7 +192,6 @@ impl Outbound {
         now: Instant,
         path: PathIndex,
         session: &mut Session,
-        outbox: &mut Outbox,
     ) -> Result<(), AssociationError> {
         if !session.state.name().sends_heartbeats() {
             return Ok(());
@@ -194,16 +204,16 @@ impl Outbound {
             trace::heartbeat_unanswered(path, entry.errors);
             // RFC 7829 §3.2, point 6: where data is on its way, its own timer says the same.
             if !self.is_asked_by_data(path) {
-                self.unanswered(now, path, Unanswered::Heartbeat, session, outbox)?;
+                self.unanswered(now, path, Unanswered::Heartbeat, session)?;
                 self.paths.path_mut(path).back_off();
             }
         }
-        let interval = self.idle_limit(path, session, outbox);
+        let interval = self.idle_limit(path, session);
         match self.heartbeat_due(now, path, (asked_at, interval), session) {
             HeartbeatDue::Never => {}
-            HeartbeatDue::At(at) => outbox.timers.set(Timer::Heartbeat(path), at),
-            HeartbeatDue::PeriodAfter(at) => self.schedule_heartbeat(at, path, session, outbox),
-            HeartbeatDue::Now => self.send_heartbeat(now, path, session, outbox),
+            HeartbeatDue::At(at) => self.timers.set(Timer::Heartbeat(path), at),
+            HeartbeatDue::PeriodAfter(at) => self.schedule_heartbeat(at, path, session),
+            HeartbeatDue::Now => self.send_heartbeat(now, path, session),
         }
         Ok(())
     }
@@ -215,35 +225,29 @@ impl Outbound {
         now: Instant,
         path: PathIndex,
         session: &mut Session,
-        outbox: &mut Outbox,
     ) {
         if !session.state.name().sends_heartbeats() || self.paths.path(path).heartbeat.is_outstanding() {
             return;
         }
         if !self.paths.path(path).is_confirmed() {
             match self.paths.verification_slot(now, path, session.config.heartbeat.max_burst) {
-                VerificationSlot::Now => self.send_heartbeat(now, path, session, outbox),
-                VerificationSlot::At(at) => outbox.timers.set(Timer::Heartbeat(path), at),
+                VerificationSlot::Now => self.send_heartbeat(now, path, session),
+                VerificationSlot::At(at) => self.timers.set(Timer::Heartbeat(path), at),
             }
-        } else if self.idle_limit(path, session, outbox).is_some() {
-            self.send_heartbeat(now, path, session, outbox);
+        } else if self.idle_limit(path, session).is_some() {
+            self.send_heartbeat(now, path, session);
         }
     }
 
     /// The association is up: its use is watched from now on; confirmed paths are asked when they are idle, the others at
     /// once (RFC 9260 §5.4, §8.3).
-    pub(in crate::association) fn begin_supervision(
-        &mut self,
-        now: Instant,
-        session: &mut Session,
-        outbox: &mut Outbox,
-    ) {
-        self.supervision.begin_autoclose(now, session.config.autoclose, &mut outbox.timers);
+    pub(in crate::association) fn begin_supervision(&mut self, now: Instant, session: &mut Session) {
+        self.begin_autoclose(now, session.config.autoclose);
         for path in self.paths.ids() {
             if self.paths.path(path).is_confirmed() {
-                self.schedule_heartbeat(now, path, session, outbox);
+                self.schedule_heartbeat(now, path, session);
             } else if !self.paths.path(path).heartbeat.is_outstanding() {
-                outbox.timers.set(Timer::Heartbeat(path), now);
+                self.timers.set(Timer::Heartbeat(path), now);
             }
         }
     }
@@ -254,11 +258,10 @@ impl Outbound {
         now: Instant,
         path: PathIndex,
         session: &mut Session,
-        outbox: &mut Outbox,
     ) {
         let _asked = self.paths.path_mut(path).heartbeat.expire();
         if !self.paths.path(path).is_stranded {
-            self.probe_path(now, path, session, outbox);
+            self.probe_path(now, path, session);
         }
     }
 
@@ -269,55 +272,42 @@ impl Outbound {
         now: Instant,
         path: PathIndex,
         session: &mut Session,
-        outbox: &mut Outbox,
     ) {
         if !self.paths.path(path).is_confirmed() {
             // It goes in a packet that leaves anyway, and others wait for it.
             let _counted = self.paths.verification_slot(now, path, session.config.heartbeat.max_burst);
-            self.send_heartbeat(now, path, session, outbox);
+            self.send_heartbeat(now, path, session);
         }
     }
 
     /// Asks whether the peer is at an address that is not confirmed.
-    pub(in crate::association) fn verify(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        session: &mut Session,
-        outbox: &mut Outbox,
-    ) {
+    pub(in crate::association) fn verify(&mut self, now: Instant, path: PathIndex, session: &mut Session) {
         if !self.paths.path(path).is_confirmed() {
-            self.probe_path(now, path, session, outbox);
+            self.probe_path(now, path, session);
         }
     }
 
     /// Plans the next HEARTBEAT: after RTO + HB.interval, give or take half an RTO (RFC 9260 §8.3), but in time for the
     /// NATs on the way.
-    fn schedule_heartbeat(
-        &mut self,
-        from: Instant,
-        path: PathIndex,
-        session: &mut Session,
-        outbox: &mut Outbox,
-    ) {
+    fn schedule_heartbeat(&mut self, from: Instant, path: PathIndex, session: &mut Session) {
         if self.paths.path(path).own().heartbeats == Heartbeats::Off {
             return;
         }
         let rto = self.paths.path(path).rto.rto();
-        let untried = self.untried(session, outbox);
+        let untried = self.untried(session);
         let interval = untried.or_else(|| self.usual_interval(path, session));
         let regular = interval.map(|interval| interval + rto / 2 + session.nonces.up_to(rto));
         if let Some(pause) = regular.into_iter().chain(self.nat_keepalive(path, session)).min() {
-            outbox.timers.set(Timer::Heartbeat(path), from + pause);
+            self.timers.set(Timer::Heartbeat(path), from + pause);
         }
     }
 
     /// Returns how long a path without data is not idle yet; `None`: nobody asks.
-    fn idle_limit(&self, path: PathIndex, session: &Session, outbox: &Outbox) -> Option<Duration> {
+    fn idle_limit(&self, path: PathIndex, session: &Session) -> Option<Duration> {
         if self.paths.path(path).own().heartbeats == Heartbeats::Off {
             return None;
         }
-        let untried = self.untried(session, outbox);
+        let untried = self.untried(session);
         let usual = || {
             let interval = self.usual_interval(path, session);
             interval.into_iter().chain(self.nat_keepalive(path, session)).min()
@@ -331,7 +321,6 @@ impl Outbound {
         now: Instant,
         path: PathIndex,
         session: &mut Session,
-        outbox: &mut Outbox,
     ) {
         let entry = self.paths.path(path);
         if !session.state.name().sends_heartbeats() || entry.heartbeat.is_outstanding() {
@@ -339,10 +328,10 @@ impl Outbound {
         }
         match entry.state {
             PathState::Unconfirmed | PathState::Removed => {}
-            PathState::PotentiallyFailed => outbox.timers.set(Timer::Heartbeat(path), now),
+            PathState::PotentiallyFailed => self.timers.set(Timer::Heartbeat(path), now),
             PathState::Active | PathState::Inactive => {
-                outbox.timers.stop(Timer::Heartbeat(path));
-                self.schedule_heartbeat(now, path, session, outbox);
+                self.timers.stop(Timer::Heartbeat(path));
+                self.schedule_heartbeat(now, path, session);
             }
         }
     }
@@ -387,14 +376,14 @@ impl Outbound {
     }
 
     /// Sends a HEARTBEAT, whose answer is waited for.
-    fn send_heartbeat(&mut self, now: Instant, path: PathIndex, session: &mut Session, outbox: &mut Outbox) {
+    fn send_heartbeat(&mut self, now: Instant, path: PathIndex, session: &mut Session) {
         let nonce = session.nonces.u64();
         let entry = self.paths.path_mut(path);
         let info = entry.heartbeat.send(now, path, nonce);
         entry.counters.note().heartbeats += 1;
         let unanswered_at = now + entry.rto.rto();
-        outbox.push(path, session.tag_of_peer(), ChunkBuf::heartbeat(&info));
-        outbox.timers.set(Timer::Heartbeat(path), unanswered_at);
+        self.push_on(path, session, ChunkBuf::heartbeat(&info));
+        self.timers.set(Timer::Heartbeat(path), unanswered_at);
     }
 
     /// Returns whether a potentially failed path carries data all the same, for want of a better one: T3-rtx
@@ -425,26 +414,10 @@ impl Outbound {
 }
 
 /// Tells of a path that has changed its state, as far as the user wants to know (RFC 7829 §3.2, point 12).
-fn tell_path_state(path: PathId, was: PathState, is: PathState, session: &Session, outbox: &mut Outbox) {
+fn tell_path_state(path: PathId, was: PathState, is: PathState, session: &mut Session) {
     let exposure = session.config.paths.potentially_failed_state;
     let (was, state) = (was.shown(exposure), is.shown(exposure));
     if was != state {
-        outbox.tell(Event::PeerAddressChange { path, state });
+        session.tell(Event::PeerAddressChange { path, state });
     }
-}
-
-/// Answers a HEARTBEAT: it is echoed unchanged, with what stands behind the information, while data may flow (RFC 9260
-/// §8.3).
-pub(in crate::association) fn answer_heartbeat(
-    path: PathIndex,
-    heartbeat: HeartbeatInfo<'_>,
-    session: &Session,
-    outbox: &mut Outbox,
-) {
-    if matches!(session.state.name(), S::CookieWait | S::ShutdownAckSent | S::Closed) {
-        return;
-    }
-    let echo = ChunkBuf::encode(ChunkType::HEARTBEAT_ACK, 0, |value| value.bytes(heartbeat.value));
-    // These may also go to an unconfirmed address (RFC 9260 §5.4).
-    outbox.push(path, session.tag_of_peer(), echo);
 }

@@ -5,7 +5,7 @@ use virtual_time::Instant;
 
 use super::{DataDue, Outbound};
 use crate::association::AssociationState;
-use crate::association::timers::{Timer, Timers};
+use crate::association::timers::Timer;
 use crate::transmit::PathIndex;
 
 /// The user's data in a packet.
@@ -139,7 +139,6 @@ impl Outbound {
         path: PathIndex,
         data: DataWritten,
         state: AssociationState,
-        timers: &mut Timers,
     ) {
         self.supervision.usage.on_user_data(now);
         let entry = self.paths.path_mut(path);
@@ -153,13 +152,13 @@ impl Outbound {
         // RFC 9260 §6.3.2 (R1), and §6.1: anew when the earliest outstanding chunk is sent again.
         let at = now + entry.rto.rto();
         if data.earliest {
-            timers.set(Timer::T3Rtx(path), at);
+            self.timers.set(Timer::T3Rtx(path), at);
         } else {
-            timers.start_if_stopped(Timer::T3Rtx(path), at);
+            self.timers.start_if_stopped(Timer::T3Rtx(path), at);
         }
         // A probe is for the oldest chunk in flight, which new ones do not change.
-        if data.resent || data.forward || !timers.is_running(Timer::TailLossProbe(path)) {
-            self.watch_tail(now, state, timers);
+        if data.resent || data.forward || !self.timers.is_running(Timer::TailLossProbe(path)) {
+            self.watch_tail(now, state);
         }
     }
 }

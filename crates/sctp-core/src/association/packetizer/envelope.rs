@@ -4,7 +4,6 @@ use std::net::IpAddr;
 
 use sctp_wire::{AuthPolicy, COMMON_HEADER_BYTES, ChunkType, PacketWriter, SctpPort, VerificationTag};
 
-use crate::association::outbox::Outbox;
 use crate::association::{Capability, Outbound, Session};
 use crate::transmit::{Encapsulation, Fragmentation, PathIndex, Transmit};
 
@@ -24,14 +23,9 @@ pub(super) struct Envelope {
 
 impl Envelope {
     /// Returns what all packets of a run have in common; `None` while the peer's tag is unknown.
-    pub(super) fn of(
-        path: PathIndex,
-        session: &Session,
-        outbound: &Outbound,
-        outbox: &Outbox,
-    ) -> Option<Self> {
-        let tag = outbox.control.front().map(|control| control.tag).or(session.peer.peer_tag)?;
-        let limit = packet_limit(path, outbound, outbox);
+    pub(super) fn of(path: PathIndex, session: &Session, outbound: &Outbound) -> Option<Self> {
+        let tag = outbound.control.front().map(|control| control.tag).or(session.peer.peer_tag)?;
+        let limit = packet_limit(path, outbound);
         let entry = outbound.paths.path(path);
         let fits = limit <= entry.packet_bytes();
         let fragmentation =
@@ -43,7 +37,7 @@ impl Envelope {
             limit,
             policy: session.signing(),
             fragmentation,
-            coverage: next_checksum(path, tag, session, outbound, outbox),
+            coverage: next_checksum(path, tag, session, outbound),
         })
     }
 
@@ -118,12 +112,11 @@ fn next_checksum(
     tag: VerificationTag,
     session: &Session,
     outbound: &Outbound,
-    outbox: &Outbox,
 ) -> ErrorDetection {
     let is_channel = outbound.paths.path(path).destination.encapsulation == Encapsulation::Datagrams;
     let is_agreed = session.peer.agreed.capabilities.has(Capability::ZeroChecksum);
     let is_of_peer = Some(tag) == session.peer.peer_tag;
-    if is_channel && is_agreed && is_of_peer && !outbox.control.kinds().any(needs_checksum) {
+    if is_channel && is_agreed && is_of_peer && !outbound.control.kinds().any(needs_checksum) {
         ErrorDetection::LayerBelow
     } else {
         ErrorDetection::Checksum
@@ -132,9 +125,9 @@ fn next_checksum(
 
 /// Returns the number of octets of the next packet at most. A chunk to be sent again that the path no
 /// longer carries in one packet goes alone and is left to IP to fragment (RFC 9260 §6.9).
-fn packet_limit(path: PathIndex, outbound: &Outbound, outbox: &Outbox) -> usize {
+fn packet_limit(path: PathIndex, outbound: &Outbound) -> usize {
     let limit = outbound.paths.path(path).packet_bytes();
-    let longest = if outbox.control.is_empty() { outbound.sender.first_lost_bytes() } else { 0 };
+    let longest = if outbound.control.is_empty() { outbound.sender.first_lost_bytes() } else { 0 };
     limit.max(COMMON_HEADER_BYTES + longest)
 }
 

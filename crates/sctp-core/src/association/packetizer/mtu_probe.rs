@@ -40,7 +40,7 @@ impl Association {
         buffer: &mut Vec<u8>,
     ) -> Option<Transmit> {
         let nonce = self.session.nonces.u64();
-        let limit = self.outbound.begin_mtu_probe(now, path, nonce, &mut self.outbox.timers)?;
+        let limit = self.outbound.begin_mtu_probe(now, path, nonce)?;
         let envelope = Envelope::of_probe(path, tag, limit, &self.session);
         let writer = fill(envelope.open(buffer), &Heartbeat::info(path, nonce), limit)?;
         Some(self.finish_packet(&envelope, writer))

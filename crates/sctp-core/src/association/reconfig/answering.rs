@@ -18,7 +18,6 @@ use super::{Reconfig, ResetDirection};
 use crate::association::AssociationState;
 use crate::association::inbound::Inbound;
 use crate::association::outbound::Outbound;
-use crate::association::outbox::Outbox;
 use crate::association::session::Session;
 use crate::event::{ReconfigOutcome, StreamDirection};
 use crate::stream_set::{AwaitedReset, StreamSet};
@@ -33,26 +32,25 @@ impl Reconfig {
         session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) {
         if !session.state.name().answers_reconfiguration() {
             self.statistics.note().in_wrong_state += 1;
             return;
         }
         let Some(combination) = chunk.combination() else {
-            outbox.counters.note().discarded.malformed += 1;
+            session.counters.note().discarded.malformed += 1;
             let error = ChunkBuf::error(&[Cause::ProtocolViolation(NO_SUCH_COMBINATION)]);
-            return outbox.push(outbound.permitted(path), session.tag_of_peer(), error);
+            return outbound.push(path, session, error);
         };
-        if asks(combination) && !self.takes_request(outbox) {
+        if asks(combination) && !self.takes_request(session, outbound) {
             return;
         }
         let mut answers = SmallVec::<[ReconfigResponse; 2]>::new();
         for parameter in chunk.parameters.iter() {
-            answers.extend(self.on_parameter((now, path), parameter, session, outbound, inbound, outbox));
+            answers.extend(self.on_parameter((now, path), parameter, session, outbound, inbound));
         }
         if !answers.is_empty() {
-            outbox.push(outbound.permitted(path), session.tag_of_peer(), responses(&answers));
+            outbound.push(path, session, responses(&answers));
             // The SACK may spare the peer a retransmission that the request waits for.
             inbound.hurry_sack();
         }
@@ -66,29 +64,28 @@ impl Reconfig {
         session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) -> Option<ReconfigResponse> {
         match parameter {
             Ok(Parameter::OutgoingSsnReset(reset)) => {
-                Some(self.on_outgoing_reset(now, &reset, session, inbound, outbox))
+                Some(self.on_outgoing_reset(now, &reset, session, outbound, inbound))
             }
             Ok(Parameter::IncomingSsnReset(reset)) => {
-                self.on_incoming_reset((now, path), &reset, session, outbound, inbound, outbox)
+                self.on_incoming_reset((now, path), &reset, session, outbound, inbound)
             }
             Ok(Parameter::SsnTsnReset { request }) => {
-                Some(self.on_association_reset(now, request, session, outbound, inbound, outbox))
+                Some(self.on_association_reset(now, request, session, outbound, inbound))
             }
             Ok(Parameter::AddOutgoingStreams(add)) => {
-                Some(self.on_streams_announced(add, session, inbound, outbox))
+                Some(self.on_streams_announced(add, session, outbound, inbound))
             }
             Ok(Parameter::AddIncomingStreams(add)) => Some(self.on_streams_wanted(add, session)),
             Ok(Parameter::ReconfigResponse(response)) => {
-                self.on_response(now, &response, session, outbound, inbound, outbox);
+                self.on_response(now, &response, session, outbound, inbound);
                 None
             }
             // Only those make up an allowed combination.
             Ok(_) | Err(_) => {
-                outbox.counters.note().discarded.malformed += 1;
+                session.counters.note().discarded.malformed += 1;
                 None
             }
         }
@@ -98,11 +95,11 @@ impl Reconfig {
     /// no second one in a packet, and the next one does not come before the answer to this one has left. One
     /// that comes all the same counts as lost. So it is by the packets that leave, not by those that arrive,
     /// how often requests make work.
-    fn takes_request(&mut self, outbox: &Outbox) -> bool {
-        let packet = outbox.counters.packets_received;
+    fn takes_request(&mut self, session: &Session, outbound: &Outbound) -> bool {
+        let packet = session.counters.packets_received;
         let is_second = self.asked_in_packet == packet;
         if !is_second {
-            self.has_answered &= outbox.control.kinds().any(|kind| kind == ChunkType::RE_CONFIG);
+            self.has_answered &= outbound.control.kinds().any(|kind| kind == ChunkType::RE_CONFIG);
         }
         if is_second || self.has_answered {
             self.statistics.note().requests_passed_over += 1;
@@ -141,9 +138,9 @@ impl Reconfig {
         &mut self,
         now: Instant,
         reset: &OutgoingSsnReset<'_>,
-        session: &Session,
+        session: &mut Session,
+        outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) -> ReconfigResponse {
         if let Some(answer) = self.answered_before(reset.request) {
             return answer;
@@ -151,7 +148,7 @@ impl Reconfig {
         // RFC 6525 §5.2.2 (E1): this may be what we asked for.
         let answered = |number, part| part == Part::IncomingReset && number == reset.response;
         self.requester.on_answering_request(answered);
-        self.stop_timer_if_answered(outbox);
+        self.stop_timer_if_answered(outbound);
         let arrived =
             if inbound.cumulative_tsn().precedes(reset.last_tsn) { Arrived::NotAll } else { Arrived::All };
         let (config, streams) = (&session.config.reconfiguration, session.peer.agreed.inbound);
@@ -160,7 +157,7 @@ impl Reconfig {
         let listed = || StreamSet::of_list(reset.streams.iter());
         match verdict {
             RequestVerdict::Answer(result) => self.refuse(reset.request, result),
-            RequestVerdict::Perform => self.reset_incoming(now, reset.request, listed(), inbound, outbox),
+            RequestVerdict::Perform => self.reset_incoming(now, reset.request, listed(), session, inbound),
             RequestVerdict::Defer => {
                 let (request, awaited) =
                     (reset.request, AwaitedReset { last_tsn: reset.last_tsn, streams: listed() });
@@ -176,14 +173,14 @@ impl Reconfig {
         now: Instant,
         request: ReconfigSequence,
         streams: StreamSet,
+        session: &mut Session,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) -> ReconfigResponse {
         let receiver = inbound.receiver.as_mut();
         if receiver.is_some_and(|receiver| receiver.reset_streams(now, &streams)) {
-            outbox.tell_message_ready();
+            session.tell_message_ready();
         }
-        tell_streams_reset(StreamDirection::Incoming, streams, ReconfigOutcome::Performed, outbox);
+        tell_streams_reset(StreamDirection::Incoming, streams, ReconfigOutcome::Performed, session);
         self.responder.answer(request, ReconfigResult::Performed, None)
     }
 
@@ -193,14 +190,13 @@ impl Reconfig {
         &mut self,
         (now, path): (Instant, PathIndex),
         reset: &IncomingSsnReset<'_>,
-        session: &Session,
+        session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) -> Option<ReconfigResponse> {
         let request = reset.request;
         if let Some(answer) = self.answered_before(request) {
-            return self.repeat_incoming(outbound.permitted(path), answer, session, outbox);
+            return self.repeat_incoming(path, answer, session, outbound);
         }
         let (config, streams) = (&session.config.reconfiguration, session.peer.agreed.outbound);
         match judge_incoming_reset(config, reset.streams, streams, self.requester.resetting()) {
@@ -219,7 +215,7 @@ impl Reconfig {
             return Some(self.refuse(request, ReconfigResult::RequestAlreadyInProgress));
         }
         let in_progress = self.responder.answer(request, ReconfigResult::InProgress, None);
-        self.progress(now, session, outbound, inbound, outbox);
+        self.progress(now, session, outbound, inbound);
         self.requester.in_flight_answering(request).is_none().then_some(in_progress)
     }
 
@@ -228,14 +224,14 @@ impl Reconfig {
         &mut self,
         path: PathIndex,
         answer: ReconfigResponse,
-        session: &Session,
-        outbox: &mut Outbox,
+        session: &mut Session,
+        outbound: &mut Outbound,
     ) -> Option<ReconfigResponse> {
         if answer.result != ReconfigResult::InProgress {
             return Some(answer);
         }
         if let Some(chunk) = self.requester.in_flight_answering(answer.response).cloned() {
-            outbox.push(path, session.tag_of_peer(), Ok(chunk));
+            outbound.push(path, session, Ok(chunk));
             return None;
         }
         if self.requester.will_answer(answer.response) {
@@ -250,10 +246,9 @@ impl Reconfig {
         &mut self,
         now: Instant,
         request: ReconfigSequence,
-        session: &Session,
+        session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) -> ReconfigResponse {
         if let Some(answer) = self.answered_before(request) {
             return answer;
@@ -270,7 +265,7 @@ impl Reconfig {
         };
         match judge_association_reset(&session.config.reconfiguration, standing) {
             RequestVerdict::Answer(result) => self.refuse(request, result),
-            RequestVerdict::Perform => self.reset_everything(now, request, outbound, inbound, outbox),
+            RequestVerdict::Perform => self.reset_everything(now, request, session, outbound, inbound),
             RequestVerdict::Defer => {
                 outbound.sender.hold_streams(StreamSet::ALL);
                 self.responder.defer(Deferred::AssociationReset { request });
@@ -286,14 +281,14 @@ impl Reconfig {
         &mut self,
         now: Instant,
         request: ReconfigSequence,
+        session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) -> ReconfigResponse {
         let sender = outbound.sender.last_assigned_tsn().next().advance(RESET_GAP_TSNS);
         let receiver = inbound.cumulative_tsn().next().advance(1 << 31);
-        restart_tsns(now, (sender, receiver), outbound, inbound, outbox);
-        tell_association_reset(ReconfigOutcome::Performed, outbox);
+        restart_tsns(now, (sender, receiver), session, outbound, inbound);
+        tell_association_reset(ReconfigOutcome::Performed, session);
         let next_tsns = Some(NextTsns { sender, receiver });
         self.responder.answer(request, ReconfigResult::Performed, next_tsns)
     }
@@ -303,14 +298,14 @@ impl Reconfig {
         &mut self,
         add: AddStreams,
         session: &mut Session,
+        outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) -> ReconfigResponse {
         if let Some(answer) = self.answered_before(add.request) {
             return answer;
         }
         self.requester.on_answering_request(|_, part| part == Part::AddIncoming(add.count));
-        self.stop_timer_if_answered(outbox);
+        self.stop_timer_if_answered(outbound);
         let limit = session.config.reconfiguration.max_inbound_streams;
         match judge_added_streams(session.peer.agreed.inbound, add.count, limit) {
             RequestVerdict::Answer(result) => self.refuse(add.request, result),
@@ -320,7 +315,7 @@ impl Reconfig {
                 if let Some(receiver) = inbound.receiver.as_mut() {
                     receiver.add_streams(add.count);
                 }
-                tell_streams_added(ReconfigOutcome::Performed, session, outbox);
+                tell_streams_added(ReconfigOutcome::Performed, session);
                 self.responder.answer(add.request, ReconfigResult::Performed, None)
             }
         }
@@ -352,10 +347,9 @@ impl Reconfig {
     pub(super) fn finish_deferred(
         &mut self,
         now: Instant,
-        session: &Session,
+        session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) {
         let cumulative = inbound.cumulative_tsn();
         let is_due = match self.responder.deferred() {
@@ -368,15 +362,15 @@ impl Reconfig {
         }
         let response = match self.responder.take_deferred() {
             Some(Deferred::StreamReset { request, reset }) => {
-                self.reset_incoming(now, request, reset.streams, inbound, outbox)
+                self.reset_incoming(now, request, reset.streams, session, inbound)
             }
             Some(Deferred::AssociationReset { request }) => {
-                self.reset_everything(now, request, outbound, inbound, outbox)
+                self.reset_everything(now, request, session, outbound, inbound)
             }
             None => return,
         };
-        let path = outbound.permitted(outbound.paths.for_data());
-        outbox.push(path, session.tag_of_peer(), responses(&[response]));
+        let path = outbound.paths.for_data();
+        outbound.push(path, session, responses(&[response]));
     }
 }
 

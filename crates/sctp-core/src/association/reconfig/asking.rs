@@ -8,7 +8,6 @@ use super::responder::Deferred;
 use super::{Reconfig, ResetDirection};
 use crate::association::inbound::Inbound;
 use crate::association::outbound::Outbound;
-use crate::association::outbox::Outbox;
 use crate::association::session::Session;
 use crate::association::timers::Timer;
 use crate::association::{AssociationState, Capability};
@@ -92,13 +91,12 @@ impl Reconfig {
     pub(in crate::association) fn progress(
         &mut self,
         now: Instant,
-        session: &Session,
+        session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) {
         if self.responder.deferred().is_some() || self.requester.has_begun() {
-            self.progress_begun(now, session, outbound, inbound, outbox);
+            self.progress_begun(now, session, outbound, inbound);
         }
     }
 
@@ -106,27 +104,20 @@ impl Reconfig {
     fn progress_begun(
         &mut self,
         now: Instant,
-        session: &Session,
+        session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) {
         if !session.state.name().answers_reconfiguration() {
             return;
         }
-        self.finish_deferred(now, session, outbound, inbound, outbox);
+        self.finish_deferred(now, session, outbound, inbound);
         if session.state.name().reconfigures() {
-            self.progress_requests(now, session, outbound, outbox);
+            self.progress_requests(now, session, outbound);
         }
     }
 
-    pub(super) fn progress_requests(
-        &mut self,
-        now: Instant,
-        session: &Session,
-        outbound: &mut Outbound,
-        outbox: &mut Outbox,
-    ) {
+    pub(super) fn progress_requests(&mut self, now: Instant, session: &mut Session, outbound: &mut Outbound) {
         if matches!(self.responder.deferred(), Some(Deferred::AssociationReset { .. })) {
             return;
         }
@@ -140,16 +131,16 @@ impl Reconfig {
         let (last_assigned, responded) = (outbound.sender.last_assigned_tsn(), self.responder.last());
         if let Some(chunk) = self.requester.launch(last_assigned, responded) {
             self.statistics.note().requests_sent += 1;
-            let path = outbound.permitted(outbound.paths.for_data());
-            outbox.push(path, session.tag_of_peer(), Ok(chunk));
-            self.start_timer(now, session, outbound, outbox);
+            let path = outbound.paths.for_data();
+            outbound.push(path, session, Ok(chunk));
+            self.start_timer(now, session, outbound);
         }
     }
 
-    fn start_timer(&self, now: Instant, session: &Session, outbound: &Outbound, outbox: &mut Outbox) {
+    fn start_timer(&self, now: Instant, session: &Session, outbound: &mut Outbound) {
         let rto = outbound.paths.path(outbound.paths.for_data()).rto.rto();
         let patience = self.requester.patience(rto, session.config.rto.max);
-        outbox.timers.apply(Timer::Reconfiguration, patience.map(|patience| now + patience));
+        outbound.timers.apply(Timer::Reconfiguration, patience.map(|patience| now + patience));
     }
 
     /// Returns the request to send again after its timer has run out, and whether that counts as an error (RFC 6525 §5.1.1, §5.2.7
@@ -163,14 +154,13 @@ impl Reconfig {
         &mut self,
         now: Instant,
         chunk: ChunkBuf,
-        session: &Session,
-        outbound: &Outbound,
-        outbox: &mut Outbox,
+        session: &mut Session,
+        outbound: &mut Outbound,
     ) {
         self.statistics.note().retransmissions += 1;
-        let path = outbound.permitted(outbound.paths.for_data());
-        outbox.push(path, session.tag_of_peer(), Ok(chunk));
-        self.start_timer(now, session, outbound, outbox);
+        let path = outbound.paths.for_data();
+        outbound.push(path, session, Ok(chunk));
+        self.start_timer(now, session, outbound);
     }
 
     /// Takes in the peer's response to a request (RFC 6525 §5.2.7).
@@ -181,33 +171,36 @@ impl Reconfig {
         session: &mut Session,
         outbound: &mut Outbound,
         inbound: &mut Inbound,
-        outbox: &mut Outbox,
     ) {
         match self.requester.on_response(response) {
             ReconfigAnswer::Unexpected => self.statistics.note().unexpected_responses += 1,
-            ReconfigAnswer::InProgress => self.start_timer(now, session, outbound, outbox),
+            ReconfigAnswer::InProgress => self.start_timer(now, session, outbound),
             ReconfigAnswer::Completed(completed) => {
-                on_completed(now, completed, session, outbound, inbound, outbox);
+                on_completed(now, completed, session, outbound, inbound);
             }
         }
-        self.stop_timer_if_answered(outbox);
+        self.stop_timer_if_answered(outbound);
     }
 
-    pub(super) fn stop_timer_if_answered(&self, outbox: &mut Outbox) {
+    pub(super) fn stop_timer_if_answered(&self, outbound: &mut Outbound) {
         if self.requester.is_idle() {
-            outbox.timers.stop(Timer::Reconfiguration);
+            outbound.timers.stop(Timer::Reconfiguration);
         }
     }
 
     /// The peer has begun anew: what was asked will not be answered.
-    pub(in crate::association) fn give_up(&mut self, session: &Session, outbox: &mut Outbox) {
+    pub(in crate::association) fn give_up(&mut self, session: &mut Session) {
         let result = ReconfigOutcome::PeerRestarted;
         for (part, streams) in self.requester.take_all() {
             match part {
-                Part::OutgoingReset => tell_streams_reset(StreamDirection::Outgoing, streams, result, outbox),
-                Part::IncomingReset => tell_streams_reset(StreamDirection::Incoming, streams, result, outbox),
-                Part::AssociationReset => tell_association_reset(result, outbox),
-                Part::AddOutgoing(_) | Part::AddIncoming(_) => tell_streams_added(result, session, outbox),
+                Part::OutgoingReset => {
+                    tell_streams_reset(StreamDirection::Outgoing, streams, result, session);
+                }
+                Part::IncomingReset => {
+                    tell_streams_reset(StreamDirection::Incoming, streams, result, session);
+                }
+                Part::AssociationReset => tell_association_reset(result, session),
+                Part::AddOutgoing(_) | Part::AddIncoming(_) => tell_streams_added(result, session),
             }
         }
     }
@@ -229,7 +222,6 @@ fn on_completed(
     session: &mut Session,
     outbound: &mut Outbound,
     inbound: &mut Inbound,
-    outbox: &mut Outbox,
 ) {
     let Completed { part, streams, result, next_tsns } = completed;
     let is_performed = result == ReconfigResult::Performed;
@@ -241,20 +233,20 @@ fn on_completed(
             } else {
                 outbound.sender.release_streams();
             }
-            tell_streams_reset(StreamDirection::Outgoing, streams, result, outbox);
+            tell_streams_reset(StreamDirection::Outgoing, streams, result, session);
         }
         // Performed, it is told when the peer's own reset has come.
         Part::IncomingReset if is_performed => {}
-        Part::IncomingReset => tell_streams_reset(StreamDirection::Incoming, streams, result, outbox),
+        Part::IncomingReset => tell_streams_reset(StreamDirection::Incoming, streams, result, session),
         Part::AssociationReset => {
             match next_tsns.filter(|_| is_performed) {
                 // RFC 6525 §5.2.7 (H5): the peer's view of who is the sender.
-                Some(next) => restart_tsns(now, (next.receiver, next.sender), outbound, inbound, outbox),
+                Some(next) => restart_tsns(now, (next.receiver, next.sender), session, outbound, inbound),
                 None => outbound.sender.release_streams(),
             }
             let result =
                 if next_tsns.is_none() && is_performed { ReconfigOutcome::Malformed } else { result };
-            tell_association_reset(result, outbox);
+            tell_association_reset(result, session);
         }
         Part::AddOutgoing(count) => {
             if is_performed {
@@ -262,11 +254,11 @@ fn on_completed(
                 let agreed = &mut session.peer.agreed;
                 agreed.outbound = agreed.outbound.saturating_add(count);
             }
-            tell_streams_added(result, session, outbox);
+            tell_streams_added(result, session);
         }
         // Performed, it is told when the peer has added them.
         Part::AddIncoming(_) if is_performed => {}
-        Part::AddIncoming(_) => tell_streams_added(result, session, outbox),
+        Part::AddIncoming(_) => tell_streams_added(result, session),
     }
 }
 
@@ -274,15 +266,15 @@ fn on_completed(
 pub(super) fn restart_tsns(
     now: Instant,
     (ours, peers): (Tsn, Tsn),
+    session: &mut Session,
     outbound: &mut Outbound,
     inbound: &mut Inbound,
-    outbox: &mut Outbox,
 ) {
     outbound.sender.restart_tsns(ours);
     outbound.sender.reset_streams(&StreamSet::ALL);
     let has_new = inbound.receiver.as_mut().is_some_and(|receiver| receiver.restart_tsns(now, peers));
     if has_new {
-        outbox.tell_message_ready();
+        session.tell_message_ready();
     }
 }
 
@@ -290,22 +282,22 @@ pub(super) fn tell_streams_reset(
     direction: StreamDirection,
     streams: StreamSet,
     result: ReconfigOutcome,
-    outbox: &mut Outbox,
+    session: &mut Session,
 ) {
     let streams = streams.into_list();
     trace::streams_reset(direction, streams.len(), result);
-    outbox.tell(Event::StreamsReset { direction, streams, result });
+    session.tell(Event::StreamsReset { direction, streams, result });
 }
 
-pub(super) fn tell_association_reset(result: ReconfigOutcome, outbox: &mut Outbox) {
+pub(super) fn tell_association_reset(result: ReconfigOutcome, session: &mut Session) {
     trace::association_reset(result);
-    outbox.tell(Event::AssociationReset { result });
+    session.tell(Event::AssociationReset { result });
 }
 
-pub(super) fn tell_streams_added(result: ReconfigOutcome, session: &Session, outbox: &mut Outbox) {
+pub(super) fn tell_streams_added(result: ReconfigOutcome, session: &mut Session) {
     let agreed = session.peer.agreed;
     trace::streams_added(agreed.outbound, agreed.inbound, result);
-    outbox.tell(Event::StreamsAdded {
+    session.tell(Event::StreamsAdded {
         outbound_streams: agreed.outbound,
         inbound_streams: agreed.inbound,
         result,

@@ -41,8 +41,8 @@ impl Association {
 
     /// Takes whatever step of re-configuration has become possible.
     pub(in crate::association) fn progress_reconfig(&mut self, now: Instant) {
-        let (session, outbound, inbound) = (&self.session, &mut self.outbound, &mut self.inbound);
-        self.reconfig.progress(now, session, outbound, inbound, &mut self.outbox);
+        let (session, outbound, inbound) = (&mut self.session, &mut self.outbound, &mut self.inbound);
+        self.reconfig.progress(now, session, outbound, inbound);
     }
 
     /// Acts on the re-configuration timer, which has run out (RFC 6525 §5.1.1, §5.2.7 (H2)).
@@ -53,7 +53,7 @@ impl Association {
         let Some((chunk, expiry)) = self.reconfig.expire() else { return };
         let path = self.outbound.paths.for_data();
         if expiry == Expiry::PeerIsAtIt || self.unanswered(now, path, Unanswered::Transmission) {
-            self.reconfig.repeat(now, chunk, &self.session, &self.outbound, &mut self.outbox);
+            self.reconfig.repeat(now, chunk, &mut self.session, &mut self.outbound);
         }
     }
 
@@ -65,6 +65,6 @@ impl Association {
         chunk: &ReConfig<'_>,
     ) {
         let (session, outbound, inbound) = (&mut self.session, &mut self.outbound, &mut self.inbound);
-        self.reconfig.on_chunk((now, path), chunk, session, outbound, inbound, &mut self.outbox);
+        self.reconfig.on_chunk((now, path), chunk, session, outbound, inbound);
     }
 }

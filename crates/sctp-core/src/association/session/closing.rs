@@ -6,19 +6,13 @@ use virtual_time::Instant;
 use super::Session;
 use crate::association::AssociationState as S;
 use crate::association::outbound::Outbound;
-use crate::association::outbox::Outbox;
 use crate::association::timers::Timer;
 use crate::transmit::PathIndex;
 
 impl Session {
     /// The association is ending: what waits has to be taken.
-    pub(in crate::association) fn guard_shutdown(
-        &self,
-        now: Instant,
-        outbound: &mut Outbound,
-        outbox: &mut Outbox,
-    ) {
-        outbound.guard_shutdown(now, self.guard_period(), &mut outbox.timers);
+    pub(in crate::association) fn guard_shutdown(&self, now: Instant, outbound: &mut Outbound) {
+        outbound.guard_shutdown(now, self.guard_period());
     }
 
     /// Takes the next step, because everything sent is acknowledged; returns whether SHUTDOWN or SHUTDOWN ACK is to be sent now.
@@ -29,18 +23,17 @@ impl Session {
         now: Instant,
         is_renumbering: bool,
         outbound: &mut Outbound,
-        outbox: &mut Outbox,
     ) -> bool {
         match self.state.name() {
             S::ShutdownPending if !is_renumbering => {
                 self.state.enter_shutdown_sent();
-                self.guard_shutdown(now, outbound, outbox);
+                self.guard_shutdown(now, outbound);
                 true
             }
             S::ShutdownReceived => {
                 self.state.enter_shutdown_ack_sent();
                 // RFC 9260 §9.2: T5 is the timer of who sends SHUTDOWN. Here Association.Max.Retrans is the limit.
-                outbox.timers.stop(Timer::T5ShutdownGuard);
+                outbound.timers.stop(Timer::T5ShutdownGuard);
                 true
             }
             S::ShutdownPending
@@ -59,8 +52,7 @@ impl Session {
         now: Instant,
         path: PathIndex,
         cumulative_tsn: Tsn,
-        outbound: &Outbound,
-        outbox: &mut Outbox,
+        outbound: &mut Outbound,
     ) {
         let chunk = match self.state.name() {
             S::ShutdownSent => ChunkBuf::shutdown(cumulative_tsn),
@@ -72,8 +64,8 @@ impl Session {
             | S::ShutdownReceived
             | S::Closed => return,
         };
-        outbox.push(outbound.permitted(path), self.tag_of_peer(), Ok(chunk));
+        outbound.push(path, self, Ok(chunk));
         (self.control_path, self.has_waited_longer) = (path, false);
-        outbox.timers.set(Timer::T2Shutdown, now + outbound.paths.path(path).rto.rto());
+        outbound.timers.set(Timer::T2Shutdown, now + outbound.paths.path(path).rto.rto());
     }
 }

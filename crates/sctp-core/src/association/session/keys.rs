@@ -8,7 +8,6 @@ use sctp_wire::{Auth, AuthPolicy, Cause, Chunk, ChunkBuf};
 use super::Session;
 use crate::association::auth::{Admission, Announcement, AuthVerdict};
 use crate::association::outbound::Outbound;
-use crate::association::outbox::Outbox;
 use crate::config::AuthKeys;
 use crate::event::Event;
 use crate::transmit::PathIndex;
@@ -46,15 +45,14 @@ impl Session {
         &mut self,
         path: PathIndex,
         chunk: &Chunk<'_>,
-        outbound: &Outbound,
-        outbox: &mut Outbox,
+        outbound: &mut Outbound,
     ) -> Admission {
         let (admission, verdict) = self.authentication.admit(&self.config.authentication.keys, chunk);
         match verdict {
-            Some(AuthVerdict::AuthenticByNewKey(key)) => outbox.tell(Event::NewPeerKey(key)),
+            Some(AuthVerdict::AuthenticByNewKey(key)) => self.tell(Event::NewPeerKey(key)),
             Some(AuthVerdict::UnsupportedHmac(id)) => {
                 let error = ChunkBuf::error(&[Cause::UnsupportedHmacIdentifier(id)]);
-                outbox.push(outbound.permitted(path), self.tag_of_peer(), error);
+                outbound.push(path, self, error);
             }
             Some(AuthVerdict::Authentic | AuthVerdict::UnknownKey | AuthVerdict::WrongHmac) | None => {}
         }

@@ -11,7 +11,6 @@ use crate::association::collision::{CollisionAction, Provenance, Tags, TieTags, 
 use crate::association::control::HandshakeChunk;
 use crate::association::handshake::{CROSSING, InitReply, PeerNotes, add_addresses, add_wishes};
 use crate::association::outbound::Outbound;
-use crate::association::outbox::Outbox;
 use crate::association::timers::Timer;
 use crate::association::{AssociationState as S, StateCookie};
 use crate::capabilities::{Capability, OfferedExtensions};
@@ -98,7 +97,6 @@ impl Session {
         source: Destination,
         listed: &[IpAddr],
         paths: &mut PathSet,
-        outbox: &mut Outbox,
     ) {
         // RFC 8261 §6.1: over a channel no address means anything.
         if source.encapsulation == Encapsulation::Datagrams {
@@ -109,7 +107,7 @@ impl Session {
                 self.peer.addresses.push(address);
             }
         }
-        self.add_listed(source, listed, paths, outbox);
+        self.add_listed(source, listed, paths);
     }
 
     /// Takes note that an address is not the peer's any more; what was asked on its path is asked on another one from now on.
@@ -127,11 +125,10 @@ impl Session {
 
     /// The addresses the peer listed (RFC 9260 §5.1.2 (C)): paths to verify, reached as the first one is.
     pub(in crate::association) fn add_listed(
-        &self,
+        &mut self,
         source: Destination,
         listed: &[IpAddr],
         paths: &mut PathSet,
-        outbox: &mut Outbox,
     ) {
         for &listed in listed {
             let destination = Destination { address: listed, ..source };
@@ -139,7 +136,7 @@ impl Session {
             let added = is_usable.then(|| paths.add(destination, PathState::Unconfirmed, &self.config));
             match added {
                 Some(Added::New | Added::Known) => {}
-                Some(Added::TooMany) | None => outbox.counters.note().addresses_ignored += 1,
+                Some(Added::TooMany) | None => self.counters.note().addresses_ignored += 1,
             }
         }
     }
@@ -200,14 +197,13 @@ impl Session {
         &mut self,
         now: Instant,
         timer: Timer,
-        outbound: &Outbound,
-        outbox: &mut Outbox,
+        outbound: &mut Outbound,
     ) {
         let chunk = if timer == Timer::T1Init { HandshakeChunk::Init } else { HandshakeChunk::CookieEcho };
         let path = self.control_path;
-        self.push_handshake(outbound.permitted(path), chunk, outbox);
+        self.push_handshake(outbound.permitted(path), chunk, outbound);
         let rto = outbound.paths.path(path).rto.rto();
-        outbox.timers.set(timer, now + rto);
+        outbound.timers.set(timer, now + rto);
         self.handshake_sent_at = Some(now);
     }
 
@@ -216,9 +212,9 @@ impl Session {
         &self,
         path: PathIndex,
         chunk: HandshakeChunk,
-        outbox: &mut Outbox,
+        outbound: &mut Outbound,
     ) {
-        outbox.control.push_handshake(chunk, path, self.tag_of_peer());
+        outbound.control.push_handshake(chunk, path, self.tag_of_peer());
     }
 
     /// Sends COOKIE ACK to where the COOKIE ECHO came from, to an unconfirmed address with a HEARTBEAT beside it (RFC 9260
@@ -228,11 +224,10 @@ impl Session {
         now: Instant,
         source: Destination,
         outbound: &mut Outbound,
-        outbox: &mut Outbox,
     ) {
         let path = outbound.path_of(source);
-        self.push_handshake(path, HandshakeChunk::CookieAck, outbox);
-        outbound.verify_beside(now, path, self, outbox);
+        self.push_handshake(path, HandshakeChunk::CookieAck, outbound);
+        outbound.verify_beside(now, path, self);
     }
 
     /// Returns the round trip that COOKIE ECHO and ERROR took, and as much again, but no more than a second

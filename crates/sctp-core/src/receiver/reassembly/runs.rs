@@ -133,6 +133,12 @@ impl<P: FragmentPosition> Runs<P> {
         Some(run.take_piece())
     }
 
+    /// Returns whether pieces of messages were dropped that have not been taken out.
+    #[inline]
+    pub(super) fn has_aborted(&self) -> bool {
+        !self.aborted.is_empty()
+    }
+
     /// Takes out the messages delivered in part that were dropped since the last call.
     pub(super) fn take_aborted(&mut self) -> Vec<Aborted> {
         core::mem::take(&mut self.aborted)
