@@ -5,6 +5,7 @@ use virtual_time::Instant;
 
 use super::Endpoint;
 use super::demux::Lookup;
+use super::table::AssociationTable;
 use crate::association::Authenticity;
 use crate::config::Offer;
 use crate::trace;
@@ -19,10 +20,16 @@ impl Endpoint {
     /// Packets arrived together, in this order. The same as one after the other, with less work for each: what they lead
     /// to for timers, windows and queues is looked at once.
     pub fn handle_packets<'a>(&mut self, now: Instant, datagrams: impl IntoIterator<Item = Datagram<'a>>) {
-        self.reap();
+        self.table.reap();
         let mut last = LastPacket { header: self.last_header, route: None };
+        let is_watched = trace::is_enabled();
         for datagram in datagrams {
-            self.handle_one(now, datagram, &mut last);
+            self.statistics.packets_received += 1;
+            if is_watched {
+                self.take_in_watched(now, datagram, &mut last);
+            } else {
+                self.take_in(now, datagram, &mut last);
+            }
         }
         self.last_header = last.header;
         self.settle(now);
@@ -41,50 +48,33 @@ impl Endpoint {
         quoted: &[u8],
         mtu_bytes: usize,
     ) -> bool {
-        let found = self.quoted_association(destination, quoted);
+        let found = self.table.quoted_association(self.config.port, destination, quoted);
         let Some((slot, path)) = found else {
             self.statistics.foreign_packet_too_big += 1;
             return false;
         };
         self.statistics.packet_too_big += 1;
-        self.associations[slot].association.on_packet_too_big(path, mtu_bytes);
+        self.table.associations[slot].association.on_packet_too_big(path, mtu_bytes);
         self.refresh(slot);
         true
     }
 
-    /// Returns the association and path of a packet that begins with this source port, destination port and
-    /// verification tag.
-    fn quoted_association(&self, destination: Destination, quoted: &[u8]) -> Option<(usize, PathIndex)> {
-        let (ports, rest) = quoted.split_first_chunk::<4>()?;
-        let tag = VerificationTag::new(u32::from_be_bytes(*rest.first_chunk()?));
-        let [source, peer] = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
-        if source != self.config.port.get() {
-            return None;
-        }
-        let slot = self.demux.by_peer(destination, SctpPort::new(peer)?)?;
-        let association = &self.associations[slot].association;
-        let path = association.paths().by_address(destination.address)?;
-        (association.peer().peer_tag == Some(tag)).then_some((slot, path))
-    }
-
     /// Completes what follows from the packets that an association was handed last.
     pub(super) fn settle(&mut self, now: Instant) {
-        if let Some(slot) = self.turns.unsettled.take() {
+        if let Some(slot) = self.table.turns.unsettled.take() {
             self.with(now, slot, |association| association.after_input(now));
         }
     }
 
-    fn handle_one(&mut self, now: Instant, datagram: Datagram<'_>, last: &mut LastPacket) {
+    /// Takes in a packet, and tells who listens of what is discarded.
+    #[cold]
+    fn take_in_watched(&mut self, now: Instant, datagram: Datagram<'_>, last: &mut LastPacket) {
         let _span = trace::endpoint(now, self.config.port);
-        let before = trace::is_enabled().then(|| Box::new(self.statistics));
-        self.statistics.packets_received += 1;
+        let before = self.statistics;
         self.take_in(now, datagram, last);
-        if let Some(before) = before {
-            trace::packets_discarded(&before, &self.statistics);
-        }
+        trace::packets_discarded(&before, &self.statistics);
     }
 
-    #[inline]
     fn take_in(&mut self, now: Instant, datagram: Datagram<'_>, last: &mut LastPacket) {
         let packet = match self.decode(&datagram, &mut last.header) {
             Ok(packet) => packet,
@@ -108,7 +98,7 @@ impl Endpoint {
                 self.take_opening_in(now, &datagram, &packet);
             }
             Some(_) => {
-                let found = self.find_after(last, &datagram, &packet);
+                let found = self.table.find_after(last, &datagram, &packet);
                 self.deliver(now, found, &datagram, &packet, Authenticity::NotShown);
             }
             None => self.statistics.malformed += 1,
@@ -144,24 +134,12 @@ impl Endpoint {
         if datagram.source.encapsulation == Encapsulation::Datagrams
             && let Ok(packet) = Packet::decode(datagram.payload, Checksum::Ignore)
             && packet.checksum == 0
-            && self.needs_no_checksum(datagram, &packet)
+            && self.table.needs_no_checksum(datagram, &packet)
         {
             self.statistics.zero_checksums_accepted += 1;
             return Ok(packet);
         }
         Packet::verify(datagram.payload, last)
-    }
-
-    /// Returns whether a packet needs no checksum (RFC 9653): we have said that we take zero checksums in this
-    /// association, the packet came through its channel, and no chunk is of the kind that must not come
-    /// without.
-    fn needs_no_checksum(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
-        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return false };
-        let association = &self.associations[slot].association;
-        let exempt = [ChunkType::INIT, ChunkType::COOKIE_ECHO, ChunkType::ASCONF];
-        association.config().extensions.zero_checksum == Offer::On
-            && association.paths().iter().any(|path| path.destination == datagram.source)
-            && packet.chunks().all(|chunk| chunk.is_ok_and(|chunk| !exempt.contains(&chunk.kind())))
     }
 
     /// Hands a packet to the association it belongs to (RFC 9260 §8.5), or treats it as out of the blue (§8.4).
@@ -172,32 +150,7 @@ impl Endpoint {
         packet: &Packet<'_>,
         authenticity: Authenticity,
     ) {
-        self.deliver(now, self.find(datagram, packet), datagram, packet, authenticity);
-    }
-
-    /// Returns the association of a packet, with what is known from the packet before.
-    #[inline]
-    fn find_after(&self, last: &mut LastPacket, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Lookup {
-        if let Some(route) = last.route.filter(|route| route.is_of(datagram, packet))
-            && self.turns.unsettled == Some(route.slot)
-        {
-            return Lookup::Association(route.slot, route.path);
-        }
-        let found = self.find(datagram, packet);
-        last.route = Route::of(found, datagram, packet).filter(|route| {
-            // With its receiver's own tag reflected, or before the association is up, what is in a packet decides whose it is.
-            let association = &self.associations[route.slot].association;
-            association.peer().local_tag == route.tag && !association.session().is_setting_up()
-        });
-        found
-    }
-
-    fn find(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Lookup {
-        // Tag zero is for INIT alone (§8.5.1 (A)).
-        if packet.verification_tag == VerificationTag::ZERO {
-            return Lookup::BadTag;
-        }
-        self.lookup(datagram, packet)
+        self.deliver(now, self.table.find(datagram, packet), datagram, packet, authenticity);
     }
 
     pub(super) fn deliver(
@@ -211,10 +164,9 @@ impl Endpoint {
         match found {
             Lookup::Association(slot, path) => {
                 self.take_turn(now, slot);
-                self.at(now, slot).handle_packet(now, path, datagram, packet, authenticity);
+                self.table.at(now, slot).handle_packet(now, path, datagram, packet, authenticity);
                 // Whoever is found differently from now on is so for the next packet already.
-                let entry = &self.associations[slot];
-                if entry.association.is_closed() || entry.revision != entry.association.paths().revision() {
+                if !self.table.is_found_as_before(slot) {
                     self.settle(now);
                 }
             }
@@ -230,18 +182,18 @@ impl Endpoint {
     /// An association is handed a packet, perhaps after others.
     #[inline]
     fn take_turn(&mut self, now: Instant, slot: usize) {
-        if self.turns.unsettled != Some(slot) {
+        if self.table.turns.unsettled != Some(slot) {
             self.settle(now);
-            self.grant_memory(slot);
-            self.turns.unsettled = Some(slot);
+            self.table.grant_memory(slot);
+            self.table.turns.unsettled = Some(slot);
         }
     }
 
     /// The tag says which association it is for. The peer may answer our INIT from there (RFC 9260 §5.1.2), and an ASCONF
     /// may make the address the peer's (RFC 5061 §5.2).
     fn on_unknown_source(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
-        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return };
-        let association = &self.associations[slot].association;
+        let Some(slot) = self.table.demux.by_tag(packet.verification_tag) else { return };
+        let association = self.table.get(slot);
         if association.session().may_answer_init(datagram.source, packet, association.paths()) {
             self.statistics.handshake.init_acks_from_elsewhere += 1;
             self.with(now, slot, |association| {
@@ -253,14 +205,65 @@ impl Endpoint {
             self.statistics.unknown_source += 1;
         }
     }
+}
 
-    /// Tells an association what it may hold in memory, before a packet reaches it.
-    fn grant_memory(&mut self, slot: usize) {
-        if let Some(entry) = self.associations.get_mut(slot)
-            && let Some(receiver) = entry.association.receiver_mut()
-        {
-            receiver.grant_memory(self.memory.allowance(entry.received_bytes));
+/// Whose packets are.
+impl AssociationTable {
+    /// Returns the association and path of a packet that begins with this source port, destination port and
+    /// verification tag.
+    fn quoted_association(
+        &self,
+        port: SctpPort,
+        destination: Destination,
+        quoted: &[u8],
+    ) -> Option<(usize, PathIndex)> {
+        let (ports, rest) = quoted.split_first_chunk::<4>()?;
+        let tag = VerificationTag::new(u32::from_be_bytes(*rest.first_chunk()?));
+        let [source, peer] = [[ports[0], ports[1]], [ports[2], ports[3]]].map(u16::from_be_bytes);
+        if source != port.get() {
+            return None;
         }
+        let slot = self.demux.by_peer(destination, SctpPort::new(peer)?)?;
+        let association = self.get(slot);
+        let path = association.paths().by_address(destination.address)?;
+        (association.peer().peer_tag == Some(tag)).then_some((slot, path))
+    }
+
+    /// Returns whether a packet needs no checksum (RFC 9653): we have said that we take zero checksums in this
+    /// association, the packet came through its channel, and no chunk is of the kind that must not come
+    /// without.
+    fn needs_no_checksum(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> bool {
+        let Some(slot) = self.demux.by_tag(packet.verification_tag) else { return false };
+        let association = self.get(slot);
+        let exempt = [ChunkType::INIT, ChunkType::COOKIE_ECHO, ChunkType::ASCONF];
+        association.config().extensions.zero_checksum == Offer::On
+            && association.paths().iter().any(|path| path.destination == datagram.source)
+            && packet.chunks().all(|chunk| chunk.is_ok_and(|chunk| !exempt.contains(&chunk.kind())))
+    }
+
+    /// Returns the association of a packet, with what is known from the packet before.
+    #[inline]
+    fn find_after(&self, last: &mut LastPacket, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Lookup {
+        if let Some(route) = last.route.filter(|route| route.is_of(datagram, packet))
+            && self.turns.unsettled == Some(route.slot)
+        {
+            return Lookup::Association(route.slot, route.path);
+        }
+        let found = self.find(datagram, packet);
+        last.route = Route::of(found, datagram, packet).filter(|route| {
+            // With its receiver's own tag reflected, or before the association is up, what is in a packet decides whose it is.
+            let association = self.get(route.slot);
+            association.peer().local_tag == route.tag && !association.session().is_setting_up()
+        });
+        found
+    }
+
+    fn find(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Lookup {
+        // Tag zero is for INIT alone (§8.5.1 (A)).
+        if packet.verification_tag == VerificationTag::ZERO {
+            return Lookup::BadTag;
+        }
+        self.lookup(datagram, packet)
     }
 }
 

@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use sctp_wire::{SctpPort, StreamId};
 use virtual_time::Instant;
 
-use super::table::id;
 use super::{AssociationId, Endpoint};
 use crate::association::Association;
 use crate::config::{AssociationConfig, EndpointConfig, PathSetting, Setting, StreamShare};
@@ -42,11 +41,11 @@ impl Endpoint {
         if destinations.len() > MAX_PATHS {
             return Err(ConnectError::TooManyDestinations { given: destinations.len(), limit: MAX_PATHS });
         }
-        if destinations.iter().any(|&destination| self.demux.by_peer(destination, port).is_some()) {
+        if destinations.iter().any(|&destination| self.table.demux.by_peer(destination, port).is_some()) {
             return Err(ConnectError::Exists);
         }
         let limit = self.config.association_limit;
-        if self.associations.len() >= limit {
+        if self.table.len() >= limit {
             return Err(ConnectError::TooMany { limit });
         }
         let tag = self.unused_tag();
@@ -56,7 +55,7 @@ impl Endpoint {
         let association = Association::initiate(now, destinations, locals, ports, config, tag, rng);
         self.statistics.initiated += 1;
         let slot = self.insert(now, association);
-        Ok(id(slot, self.generation))
+        Ok(self.table.id(slot))
     }
 
     /// Queues a message.
@@ -80,7 +79,7 @@ impl Endpoint {
         id: AssociationId,
         messages: impl IntoIterator<Item = Message>,
     ) -> Result<(usize, Option<SendError>), UnknownAssociation> {
-        let slot = self.slot(id)?;
+        let slot = self.table.slot(id)?;
         Ok(self.with(now, slot, |association| association.send(now, messages)))
     }
 
@@ -89,7 +88,7 @@ impl Endpoint {
     /// # Errors
     /// There is no such association, or the value cannot work, alone or with the others; then nothing is changed.
     pub fn set(&mut self, now: Instant, id: AssociationId, setting: Setting) -> Result<(), SettingError> {
-        let slot = self.slot(id)?;
+        let slot = self.table.slot(id)?;
         Ok(self.with(now, slot, |association| association.set(now, setting))?)
     }
 
@@ -104,7 +103,7 @@ impl Endpoint {
         path: PathId,
         setting: PathSetting,
     ) -> Result<(), SettingError> {
-        let slot = self.slot(id)?;
+        let slot = self.table.slot(id)?;
         self.with(now, slot, |association| association.set_path(now, path, setting))
     }
 
@@ -139,8 +138,8 @@ impl Endpoint {
         id: AssociationId,
         payload_bytes: usize,
     ) -> Result<bool, UnknownAssociation> {
-        let slot = self.slot(id)?;
-        let association = &mut self.associations[slot].association;
+        let slot = self.table.slot(id)?;
+        let association = &mut self.table.associations[slot].association;
         let is_above = association.buffered().bytes() > payload_bytes;
         if is_above {
             association.await_low_water(payload_bytes);
@@ -182,8 +181,8 @@ impl Endpoint {
         stream: StreamId,
         change: impl FnOnce(&mut StreamShare),
     ) -> Result<(), StreamError> {
-        let slot = self.slot(id)?;
-        self.associations[slot].association.set_stream_share(stream, change)
+        let slot = self.table.slot(id)?;
+        self.table.associations[slot].association.set_stream_share(stream, change)
     }
 
     /// Returns whether [`receive`](Self::receive) would give a message.
@@ -195,8 +194,8 @@ impl Endpoint {
     /// Returns the next message from the peer, if one is ready. A closed association can be read until it is
     /// empty.
     pub fn receive(&mut self, now: Instant, id: AssociationId) -> Option<Received> {
-        let slot = self.slot(id).ok()?;
-        let received = self.associations[slot].association.receiver_mut()?.receive()?;
+        let slot = self.table.slot(id).ok()?;
+        let received = self.table.associations[slot].association.receiver_mut()?.receive()?;
         self.after_reading(now, slot);
         Some(received)
     }
@@ -226,8 +225,8 @@ impl Endpoint {
     }
 
     fn read(&mut self, now: Instant, id: AssociationId, read: impl FnOnce(&mut Receiver) -> usize) -> usize {
-        let Ok(slot) = self.slot(id) else { return 0 };
-        let Some(receiver) = self.associations[slot].association.receiver_mut() else { return 0 };
+        let Ok(slot) = self.table.slot(id) else { return 0 };
+        let Some(receiver) = self.table.associations[slot].association.receiver_mut() else { return 0 };
         let count = read(receiver);
         if count > 0 {
             self.after_reading(now, slot);
@@ -238,22 +237,22 @@ impl Endpoint {
     /// Opens the receive window again for so many messages that were [taken unread](Self::take_unread), with so many
     /// octets of payload together. Nothing is to be done for an association that is over.
     pub fn mark_read(&mut self, now: Instant, id: AssociationId, messages: usize, payload_bytes: usize) {
-        let Ok(slot) = self.slot(id) else { return };
-        if let Some(receiver) = self.associations[slot].association.receiver_mut() {
+        let Ok(slot) = self.table.slot(id) else { return };
+        if let Some(receiver) = self.table.associations[slot].association.receiver_mut() {
             receiver.mark_read(messages, payload_bytes);
         }
         self.after_reading(now, slot);
     }
 
     fn after_reading(&mut self, now: Instant, slot: usize) {
-        let association = &self.associations[slot].association;
+        let association = self.table.get(slot);
         if association.is_closed() {
             // The last message may have been the last thing left to do.
             self.refresh(slot);
         } else if association.receiver().is_some_and(Receiver::window_update_due) {
             self.with(now, slot, |association| association.update_window(now));
         } else {
-            self.note_read(slot);
+            self.table.note_read(slot);
         }
     }
 
@@ -262,7 +261,7 @@ impl Endpoint {
     /// # Errors
     /// There is no such association.
     pub fn shutdown(&mut self, now: Instant, id: AssociationId) -> Result<(), UnknownAssociation> {
-        let slot = self.slot(id)?;
+        let slot = self.table.slot(id)?;
         self.with(now, slot, |association| association.shutdown(now));
         Ok(())
     }
@@ -277,7 +276,7 @@ impl Endpoint {
         id: AssociationId,
         reason: &[u8],
     ) -> Result<(), UnknownAssociation> {
-        let slot = self.slot(id)?;
+        let slot = self.table.slot(id)?;
         self.with(now, slot, |association| association.abort(reason));
         Ok(())
     }
@@ -293,7 +292,7 @@ impl Endpoint {
         id: AssociationId,
         path: PathId,
     ) -> Result<(), SetPrimaryError> {
-        let slot = self.slot(id)?;
+        let slot = self.table.slot(id)?;
         self.with(now, slot, |association| association.set_primary(now, path))
     }
 
@@ -346,7 +345,7 @@ impl Endpoint {
         id: AssociationId,
         change: AddressChange,
     ) -> Result<(), AddressChangeError> {
-        let slot = self.slot(id)?;
+        let slot = self.table.slot(id)?;
         self.with(now, slot, |association| association.request_address_change(now, change))
     }
 
@@ -373,19 +372,19 @@ impl Endpoint {
     /// read.
     #[must_use]
     pub fn association(&self, id: AssociationId) -> Option<&Association> {
-        self.slot(id).ok().map(|slot| &*self.associations[slot].association)
+        self.table.association(id)
     }
 
     /// Returns the number of octets all associations hold of what was received and not read, bookkeeping
     /// included; at most [`EndpointConfig::receive_memory_bytes`](crate::EndpointConfig::receive_memory_bytes).
     #[must_use]
     pub fn receive_memory_bytes(&self) -> usize {
-        self.memory.held_bytes()
+        self.table.memory.held_bytes()
     }
 
     /// Returns how many associations there are.
     #[must_use]
     pub fn association_count(&self) -> usize {
-        self.associations.len()
+        self.table.len()
     }
 }

@@ -101,17 +101,17 @@ impl Endpoint {
     pub(super) fn has_room(&mut self, now: Instant, network: Option<Network>) -> bool {
         let (limit, crowds) = (self.config.association_limit, self.config.crowds);
         let is_crowd = |network| self.sources.crowds.count(network) >= crowds.of_network(limit);
-        if self.associations.len() >= limit || network.is_some_and(is_crowd) {
+        if self.table.len() >= limit || network.is_some_and(is_crowd) {
             return false;
         }
-        if self.associations.len() >= limit - crowds.reserve(limit) {
+        if self.table.len() >= limit - crowds.reserve(limit) {
             self.make_room(now);
         }
         true
     }
 
     fn make_room(&mut self, now: Instant) {
-        let associations = &self.associations;
+        let associations = &self.table.associations;
         let has_data = |entry: &Entry| entry.association.receiver().is_some_and(Receiver::has_received);
         let is_quiet = |slot| associations.get(slot).is_some_and(|entry| !has_data(entry));
         if let Some(slot) = self.sources.crowds.first_to_go(is_quiet) {
@@ -122,7 +122,7 @@ impl Endpoint {
 
     /// A peer has opened an association.
     pub(super) fn enter_crowd(&mut self, slot: usize, network: Option<Network>) {
-        let Some(entry) = self.associations.get_mut(slot) else { return };
+        let Some(entry) = self.table.associations.get_mut(slot) else { return };
         entry.network = network;
         if let Some(network) = network {
             self.sources.crowds.enter(network, entry.generation, slot);
@@ -131,7 +131,7 @@ impl Endpoint {
 
     /// An association is over.
     pub(super) fn leave_crowd(&mut self, slot: usize) {
-        let Some(entry) = self.associations.get_mut(slot) else { return };
+        let Some(entry) = self.table.associations.get_mut(slot) else { return };
         if let Some(network) = entry.network.take() {
             self.sources.crowds.leave(network, entry.generation, slot);
         }

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use sctp_wire::{Chunk, ChunkType, Packet, SctpPort, TagOrigin, VerificationTag};
 use smallvec::SmallVec;
 
-use super::Endpoint;
+use super::table::AssociationTable;
 use super::tags::TagTable;
 use crate::association::{Association, StateCookie};
 use crate::event::AssociationState;
@@ -140,13 +140,12 @@ impl Demux {
     }
 }
 
-impl Endpoint {
+impl AssociationTable {
     pub(super) fn lookup(&self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Lookup {
         let source = datagram.source.address;
-        let of_peer =
-            |slot: usize| self.associations[slot].association.peer().peer_port == packet.source_port;
+        let of_peer = |slot: usize| self.get(slot).peer().peer_port == packet.source_port;
         if let Some(slot) = self.demux.by_tag(packet.verification_tag).filter(|slot| of_peer(*slot)) {
-            let association = &self.associations[slot].association;
+            let association = self.get(slot);
             // RFC 9260 §8.5.1 (E): whatever its tag, it is about an association that we have forgotten.
             if association.session().is_setting_up() && is_shutdown_ack(packet) {
                 return Lookup::OutOfTheBlue;
@@ -156,7 +155,7 @@ impl Endpoint {
         let Some(slot) = self.demux.by_peer(datagram.source, packet.source_port) else {
             return Lookup::OutOfTheBlue;
         };
-        let association = &self.associations[slot].association;
+        let association = self.get(slot);
         let reflected = association.peer().peer_tag == Some(packet.verification_tag) && may_reflect(packet);
         match association.paths().by_address(source) {
             Some(path) if reflected => Lookup::Association(slot, path),
@@ -168,7 +167,7 @@ impl Endpoint {
 
     /// Returns the path of an association that a packet with its tag belongs to.
     pub(super) fn path_to(&self, slot: usize, source: Destination) -> Lookup {
-        let path = self.associations[slot].association.paths().by_address(source.address);
+        let path = self.get(slot).paths().by_address(source.address);
         path.map_or(Lookup::UnknownSource, |path| Lookup::Association(slot, path))
     }
 
@@ -177,7 +176,7 @@ impl Endpoint {
     /// are anybody's to write, and who is found by his list would be told of, or handed, an association that is
     /// not his (docs/decisions/0015-who-an-init-is-about.md).
     pub(super) fn about(&self, source: Destination, listed: &[IpAddr], port: SctpPort) -> Option<usize> {
-        let is_of = |slot: &usize| self.associations[*slot].association.paths().has_destination(source);
+        let is_of = |slot: &usize| self.get(*slot).paths().has_destination(source);
         self.demux.by_peer(source, port).or_else(|| self.demux.by_list(source, listed, port).find(is_of))
     }
 
@@ -186,8 +185,7 @@ impl Endpoint {
     /// ECHO discarded until then.
     pub(super) fn about_cookie(&self, source: Destination, cookie: &StateCookie) -> Option<usize> {
         let (listed, port) = (&cookie.addresses[..], cookie.peer_port);
-        let waits =
-            |slot: &usize| self.associations[*slot].association.state() == AssociationState::CookieWait;
+        let waits = |slot: &usize| self.get(*slot).state() == AssociationState::CookieWait;
         let has_tag = |slot: &usize| self.has_peer_tag(*slot, cookie.peer_tag);
         self.demux
             .by_tag(cookie.local_tag)
@@ -200,7 +198,7 @@ impl Endpoint {
     /// Returns whether both ends have sent INIT from addresses that the other's user had not named, so that
     /// neither knew the other's: each INIT makes an association of its own.
     fn is_beside(&self, slot: usize, cookie: &StateCookie) -> bool {
-        let association = &self.associations[slot].association;
+        let association = self.get(slot);
         let peer = association.peer();
         association.state() == AssociationState::CookieEchoed
             && cookie.tie_tag == 0
@@ -225,21 +223,7 @@ impl Endpoint {
     }
 
     pub(super) fn has_peer_tag(&self, slot: usize, tag: VerificationTag) -> bool {
-        self.associations[slot].association.peer().peer_tag == Some(tag)
-    }
-
-    /// Returns a tag that no association of this endpoint uses, nor has used while its cookies may still come.
-    pub(super) fn unused_tag(&mut self) -> VerificationTag {
-        loop {
-            let tag = self.rng.verification_tag();
-            let ours = self.config.tag_share.map_or(Some(tag), |share| share.adopt(tag));
-            if let Some(tag) = ours
-                && self.demux.by_tag(tag).is_none()
-                && !self.cookies.is_spent(tag)
-            {
-                return tag;
-            }
-        }
+        self.get(slot).peer().peer_tag == Some(tag)
     }
 }
 

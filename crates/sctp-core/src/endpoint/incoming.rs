@@ -92,14 +92,14 @@ impl Endpoint {
             }
         };
         reading.add_source(datagram.source.address);
-        let reply = existing.map(|slot| self.associations[slot].association.session().on_init());
+        let reply = existing.map(|slot| self.table.get(slot).session().on_init());
         let new_addresses = existing.map_or_else(Vec::new, |slot| self.new_addresses(slot, &reading));
         // Before INIT ACK the peer's addresses are not known yet: none can be new (§5.2.1). Nor does a peer restart with the
         // tag it has: such an INIT is an old one, from before the peer changed its addresses (RFC 5061 §4.2.2).
         let knows_addresses = match reply {
             None | Some(InitReply::ShutdownAck | InitReply::Crossing { tie_tag: 0, .. }) => false,
             Some(InitReply::Crossing { .. } | InitReply::Restarting { .. }) => {
-                existing.is_some_and(|slot| !self.has_peer_tag(slot, init.initiate_tag))
+                existing.is_some_and(|slot| !self.table.has_peer_tag(slot, init.initiate_tag))
             }
         };
         if knows_addresses && !new_addresses.is_empty() {
@@ -109,11 +109,10 @@ impl Endpoint {
         let identity = match reply {
             None => self.new_identity(existing, 0, announced),
             Some(InitReply::Crossing { tag, initial_tsn, tie_tag }) => {
-                if let Some(entry) = existing.and_then(|slot| self.associations.get_mut(slot)) {
+                if let Some(entry) = existing.and_then(|slot| self.table.associations.get_mut(slot)) {
                     entry.cookie_made_at = Some(now);
                 }
-                let ours =
-                    existing.and_then(|slot| self.associations[slot].association.session().announcement());
+                let ours = existing.and_then(|slot| self.table.get(slot).session().announcement());
                 let key_material = KeyMaterial::of(ours.cloned(), announced);
                 Identity { tag, initial_tsn, tie_tag, key_material }
             }
@@ -166,7 +165,7 @@ impl Endpoint {
             reading
         };
         let reading = read(None);
-        match self.about(datagram.source, &reading.addresses, packet.source_port) {
+        match self.table.about(datagram.source, &reading.addresses, packet.source_port) {
             Some(slot) => (Some(slot), read(Some(slot))),
             None => (None, reading),
         }
@@ -186,7 +185,7 @@ impl Endpoint {
 
     /// Returns an association that exists answers with the configuration it was opened with.
     fn config_for(&self, existing: Option<usize>) -> &AssociationConfig {
-        existing.map_or(&self.config.association, |slot| self.associations[slot].association.config())
+        existing.map_or(&self.config.association, |slot| self.table.get(slot).config())
     }
 
     fn repeat_shutdown_ack(&mut self, now: Instant, slot: Option<usize>) {
@@ -197,7 +196,7 @@ impl Endpoint {
 
     /// Returns the addresses of an INIT that the existing association does not have, encoded for cause 11.
     fn new_addresses(&self, slot: usize, reading: &Reading<'_>) -> Vec<u8> {
-        let known = &self.associations[slot].association.peer().addresses;
+        let known = &self.table.get(slot).peer().addresses;
         let new = reading.addresses.iter().copied().filter(|address| !known.contains(address));
         let new: SmallVec<[Parameter<'_>; 4]> = new.map(address_parameter).collect();
         if new.is_empty() { Vec::new() } else { encode_parameters(&new).unwrap_or_default() }
@@ -274,7 +273,7 @@ impl Endpoint {
         self.statistics.handshake.inits_refused += 1;
         let listed = Reading::of(init, &self.config.association.extensions).addresses;
         let from = (datagram.source, &listed[..]);
-        if self.with_live_tag(from, packet.source_port, init.initiate_tag).is_some() {
+        if self.table.with_live_tag(from, packet.source_port, init.initiate_tag).is_some() {
             return;
         }
         if let Ok(chunk) = ChunkBuf::abort(TagOrigin::Receiver, causes) {
@@ -315,7 +314,7 @@ impl Endpoint {
             return;
         }
         // A COOKIE ECHO may come again from another address than the first time: then the tag knows (§5.2.4 (D)).
-        let existing = self.about_cookie(datagram.source, &cookie);
+        let existing = self.table.about_cookie(datagram.source, &cookie);
         if self.is_stale(&cookie, existing) {
             return self.report_stale_cookie(now, datagram, packet, &cookie);
         }
@@ -337,11 +336,10 @@ impl Endpoint {
         existing: Option<usize>,
         auth: Option<&Auth<'_>>,
     ) -> Option<Authenticity> {
-        let restarts =
-            |slot: &usize| self.associations[*slot].association.peer().local_tag != cookie.local_tag;
+        let restarts = |slot: &usize| self.table.get(*slot).peer().local_tag != cookie.local_tag;
         let replaced = existing.filter(restarts);
         let Some(auth) = auth else {
-            let old = replaced.map(|slot| self.associations[slot].association.session());
+            let old = replaced.map(|slot| self.table.get(slot).session());
             let is_demanded = match old {
                 Some(old) => old.authentication.demands(ChunkType::COOKIE_ECHO),
                 None => cookie.key_material.as_ref().is_some_and(|material| {
@@ -352,7 +350,7 @@ impl Endpoint {
         };
         let keys = &self.config_for(existing).authentication.keys;
         let mut by_cookie = Authentication::agreed(cookie.key_material.as_ref(), keys);
-        let old = replaced.map(|slot| self.associations[slot].association.session_mut());
+        let old = replaced.map(|slot| self.table.associations[slot].association.session_mut());
         let verdict = match old.filter(|old| old.is_authenticated()) {
             Some(old) => old.verify(auth),
             None => by_cookie.verify(&self.config_for(existing).authentication.keys, auth),
@@ -371,7 +369,7 @@ impl Endpoint {
     /// it names (RFC 9260 §5.2.4, point 3).
     fn is_stale(&self, cookie: &StateCookie, existing: Option<usize>) -> bool {
         let current = existing.is_some_and(|slot| {
-            let peer = self.associations[slot].association.peer();
+            let peer = self.table.get(slot).peer();
             peer.local_tag == cookie.local_tag && peer.peer_tag == Some(cookie.peer_tag)
         });
         !current && self.cookies.is_stale(cookie)
@@ -441,16 +439,16 @@ impl Endpoint {
         let nonces = self.rng.nonces();
         let association = Association::accept(now, cookie, datagram.source, &self.locals, config, nonces);
         let slot = self.insert(now, association);
-        self.associations[slot].cookie_made_at = Some(cookie.issued_at);
+        self.table.associations[slot].cookie_made_at = Some(cookie.issued_at);
         self.enter_crowd(slot, network);
-        let found = self.path_to(slot, datagram.source);
+        let found = self.table.path_to(slot, datagram.source);
         self.deliver(now, found, datagram, packet, authenticity);
         Some(slot)
     }
 
     /// The association is over, or this tag of it: its cookies make no other.
     pub(super) fn spend_cookies(&mut self, slot: usize, tag: VerificationTag) {
-        let made_at = self.associations.get_mut(slot).and_then(|entry| entry.cookie_made_at.take());
+        let made_at = self.table.associations.get_mut(slot).and_then(|entry| entry.cookie_made_at.take());
         if let Some(made_at) = made_at {
             self.cookies.spend(tag, made_at);
         }
@@ -464,13 +462,13 @@ impl Endpoint {
         packet: &Packet<'_>,
         (cookie, authenticity): (&StateCookie, Authenticity),
     ) {
-        let replaced = self.associations[slot].association.peer().local_tag;
-        let action = self.at(now, slot).on_cookie_echo(now, datagram.source, cookie);
-        if self.associations[slot].association.peer().local_tag != replaced {
+        let replaced = self.table.get(slot).peer().local_tag;
+        let action = self.table.at(now, slot).on_cookie_echo(now, datagram.source, cookie);
+        if self.table.get(slot).peer().local_tag != replaced {
             self.spend_cookies(slot, replaced);
-            self.associations[slot].cookie_made_at = Some(cookie.issued_at);
+            self.table.associations[slot].cookie_made_at = Some(cookie.issued_at);
         }
-        self.enter(slot);
+        self.table.enter(slot);
         self.refresh(slot);
         match action {
             CollisionAction::Restart | CollisionAction::Initialise | CollisionAction::Duplicate => {

@@ -45,8 +45,8 @@ impl Endpoint {
     ) -> Result<R, UnknownAssociation> {
         match owner {
             KeyOwner::Association(id) => {
-                let slot = self.slot(id)?;
-                Ok(self.associations[slot].association.session_mut().change_keys(change))
+                let slot = self.table.slot(id)?;
+                Ok(self.table.associations[slot].association.session_mut().change_keys(change))
             }
             KeyOwner::Accepted => {
                 let result = change(&mut self.config.association.authentication.keys);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `arrival` | packets, from their octets to the association |
 //! | `calls` | what users ask of associations |
-//! | `table` | the associations, and what is known of each |
+//! | `table` | the associations, and what is known of each; in it |
 //! | `demux`, `tags` | which association a packet belongs to |
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `newcomers` | peers about whom the user has not decided yet |
@@ -47,23 +47,18 @@ pub use self::newcomers::{Newcomer, NewcomerId, RefusalCause};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use sctp_wire::{KnownHeader, SctpPort, Tsn};
-use smallvec::SmallVec;
+use sctp_wire::{KnownHeader, SctpPort, Tsn, VerificationTag};
 use virtual_time::Instant;
 
 use self::cookie::CookieKeys;
 use self::crowds::{Crowds, Sources};
-use self::deadlines::{Deadlines, SlotKey};
-use self::demux::Demux;
 use self::incoming::StatelessReply;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
 use self::newcomers::Newcomers;
 use self::shared::SharedConfigs;
-use self::slots::Slots;
-use self::table::{Entry, id};
-use self::turns::{Turns, is_in};
-use crate::association::Watched;
+use self::table::{AssociationTable, Standing};
+use crate::association::Association;
 use crate::config::{EndpointConfig, IncomingPolicy};
 use crate::error::ConfigError;
 use crate::event::Event;
@@ -108,15 +103,10 @@ pub struct Endpoint {
     rng: Rng,
     cookies: CookieKeys,
     sources: Sources,
-    associations: Slots<Entry>,
-    memory: ReceiveMemory,
-    demux: Demux,
-    deadlines: Deadlines,
-    turns: Turns,
+    table: AssociationTable,
     /// The header of the packet that came last.
     last_header: KnownHeader,
     answers: VecDeque<StatelessReply>,
-    generation: u32,
     statistics: EndpointStatistics,
 }
 
@@ -125,7 +115,7 @@ impl core::fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Endpoint")
             .field("port", &self.config.port)
-            .field("associations", &self.associations.len())
+            .field("associations", &self.table.len())
             .field("statistics", &self.statistics)
             .finish_non_exhaustive()
     }
@@ -154,14 +144,9 @@ impl Endpoint {
             rng,
             cookies,
             sources,
-            associations: Slots::default(),
-            memory,
-            demux: Demux::default(),
-            deadlines: Deadlines::default(),
-            turns: Turns::default(),
+            table: AssociationTable::new(memory),
             last_header: KnownHeader::default(),
             answers: VecDeque::new(),
-            generation: 0,
             statistics: EndpointStatistics::default(),
         })
     }
@@ -207,23 +192,14 @@ impl Endpoint {
 
     /// Takes note of the time that has passed.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.reap();
+        self.table.reap();
         self.expire_newcomers(now);
-        let mut due = SmallVec::<[usize; 8]>::new();
-        while let Some((at, place)) = self.deadlines.take_due(now) {
-            let entry = self.associations.get_mut(place.slot);
-            if let Some(entry) = entry.filter(|entry| entry.generation == place.generation) {
-                entry.armed_at = entry.armed_at.filter(|armed| *armed != at);
-                due.push(place.slot);
-            }
-        }
-        // Each association once: whatever its timers start again, this call comes to an end.
-        for slot in due {
-            if self.associations[slot].association.poll_timeout().is_some_and(|due| due <= now) {
+        for slot in self.table.take_due(now) {
+            if self.table.get(slot).poll_timeout().is_some_and(|due| due <= now) {
                 self.with(now, slot, |association| association.handle_timeout(now));
             } else {
                 // Its timers were stopped or moved meanwhile: nothing has happened to it.
-                self.rearm(slot);
+                self.table.rearm(slot);
             }
         }
     }
@@ -231,7 +207,7 @@ impl Endpoint {
     /// Appends the next packet to `buffer` and says where it goes; `None` when there is nothing to send.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
-        if self.answers.is_empty() && self.turns.sendable.is_empty() {
+        if !self.may_transmit() {
             return None;
         }
         let mut only = None;
@@ -260,9 +236,7 @@ impl Endpoint {
         each: &mut dyn FnMut(Transmit),
     ) {
         let mut left = limit;
-        if !self.turns.farewells.is_empty() {
-            self.write_farewells(now, &mut left, buffer, each);
-        }
+        self.table.write_farewells(now, &mut left, buffer, each);
         while left > 0
             && let Some(answer) = self.answers.pop_front()
         {
@@ -270,65 +244,14 @@ impl Endpoint {
             each(answer.transmit(&self.config.association));
             left -= 1;
         }
-        while left > 0
-            && let Some(SlotKey { slot, .. }) = self.turns.sendable.front(is_in(&self.associations))
-        {
-            if self.write_from(now, slot, &mut left, buffer, each) {
-                self.turns.sendable.pop();
-            }
-        }
-    }
-
-    #[cold]
-    fn write_farewells(
-        &mut self,
-        now: Instant,
-        left: &mut usize,
-        buffer: &mut Vec<u8>,
-        each: &mut dyn FnMut(Transmit),
-    ) {
-        while *left > 0
-            && let Some(SlotKey { slot, .. }) = self.turns.farewells.front(is_in(&self.associations))
-        {
-            if self.write_from(now, slot, left, buffer, each) {
-                self.turns.farewells.pop();
-            }
-        }
-    }
-
-    /// Takes packets from an association, at most as many as are left. Whether that was all it has to send.
-    #[inline(always)]
-    fn write_from(
-        &mut self,
-        now: Instant,
-        slot: usize,
-        left: &mut usize,
-        buffer: &mut Vec<u8>,
-        each: &mut dyn FnMut(Transmit),
-    ) -> bool {
-        let Some(entry) = self.associations.get_mut(slot) else { return true };
-        let mut association = Watched::new(now, entry.generation, &mut entry.association);
-        let transmitted = association.transmit(now, *left, buffer, each);
-        drop(association);
-        *left -= transmitted.packets;
-        if transmitted.is_all {
-            entry.is_sendable = false;
-            if entry.finishes() {
-                self.turns.finished.push(slot);
-            }
-        }
-        // Data that waits for the pacer has set its timer.
-        if let Some(due) = entry.closer_deadline() {
-            self.arm(slot, due);
-        }
-        transmitted.is_all
+        self.table.write_packets(now, &mut left, buffer, each);
     }
 
     /// Returns whether [`poll_transmit`](Self::poll_transmit) may have a packet.
     #[inline]
     #[must_use]
     pub fn may_transmit(&self) -> bool {
-        !self.answers.is_empty() || !self.turns.sendable.is_empty()
+        !self.answers.is_empty() || self.table.may_send()
     }
 
     /// Returns when [`handle_timeout`](Self::handle_timeout) is to be called next.
@@ -336,33 +259,74 @@ impl Endpoint {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let newcomers = self.sources.newcomers.next_deadline();
         if newcomers.is_none() {
-            self.deadlines.next()
+            self.table.deadlines.next()
         } else {
-            newcomers.into_iter().chain(self.deadlines.next()).min()
+            newcomers.into_iter().chain(self.table.deadlines.next()).min()
         }
     }
 
     /// Returns the next thing a user should know.
     #[inline]
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
-        self.reap();
-        if self.turns.eventful.is_empty() { None } else { self.next_event() }
+        self.table.reap();
+        self.table.poll_event()
+    }
+}
+
+/// Calls of associations.
+impl Endpoint {
+    /// Calls an association; what the endpoint knows of it stays true.
+    #[inline]
+    fn with<R>(&mut self, now: Instant, slot: usize, call: impl FnOnce(&mut Association) -> R) -> R {
+        let (result, standing) = self.table.with(now, slot, call);
+        self.note_standing(slot, standing);
+        result
     }
 
-    fn next_event(&mut self) -> Option<(AssociationId, Event)> {
-        while let Some(SlotKey { slot, .. }) = self.turns.eventful.front(is_in(&self.associations)) {
-            let entry = &mut self.associations[slot];
-            let event = entry.association.poll_event();
-            let id = id(slot, entry.generation);
-            if !entry.association.has_event() {
-                entry.is_eventful = false;
-                self.turns.eventful.pop();
-                self.note_if_finished(slot);
-            }
-            if let Some(event) = event {
-                return Some((id, event));
+    /// Looks at an association that was called otherwise.
+    fn refresh(&mut self, slot: usize) {
+        let standing = self.table.refresh(slot);
+        self.note_standing(slot, standing);
+    }
+
+    #[inline]
+    fn note_standing(&mut self, slot: usize, standing: Standing) {
+        if standing == Standing::Over {
+            self.on_end(slot);
+        }
+    }
+
+    /// An association is over: its cookies make no other, and it counts for its network no more.
+    #[cold]
+    fn on_end(&mut self, slot: usize) {
+        self.spend_cookies(slot, self.table.get(slot).peer().local_tag);
+        self.leave_crowd(slot);
+    }
+
+    fn insert(&mut self, now: Instant, association: Box<Association>) -> usize {
+        let slot = self.table.insert(now, association);
+        self.refresh(slot);
+        slot
+    }
+
+    fn each_association(&mut self, now: Instant, mut change: impl FnMut(&mut Association)) {
+        let slots: Vec<usize> = self.table.associations.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            self.with(now, slot, &mut change);
+        }
+    }
+
+    /// Returns a tag that no association of this endpoint uses, nor has used while its cookies may still come.
+    fn unused_tag(&mut self) -> VerificationTag {
+        loop {
+            let tag = self.rng.verification_tag();
+            let ours = self.config.tag_share.map_or(Some(tag), |share| share.adopt(tag));
+            if let Some(tag) = ours
+                && self.table.demux.by_tag(tag).is_none()
+                && !self.cookies.is_spent(tag)
+            {
+                return tag;
             }
         }
-        None
     }
 }

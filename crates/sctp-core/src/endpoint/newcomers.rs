@@ -16,7 +16,6 @@ use virtual_time::Instant;
 
 use super::crowds::network_of;
 use super::init_limiter::Network;
-use super::table::id as association_id;
 use super::{AssociationId, Endpoint};
 use crate::association::{Authenticity, StateCookie};
 use crate::capabilities::Capabilities;
@@ -242,13 +241,13 @@ impl Endpoint {
         };
         let undecided = self.take_newcomer(now, id)?;
         // Meanwhile there may be one, opened from here: then the next COOKIE ECHO is about that (RFC 9260 §5.2.4).
-        if self.about_cookie(undecided.source, &undecided.cookie).is_some() {
+        if self.table.about_cookie(undecided.source, &undecided.cookie).is_some() {
             return Err(AcceptError::Gone);
         }
         let slot = undecided
             .replay(|datagram, packet| self.admit_after_a_while(now, datagram, packet, &undecided, config));
         let slot = slot.flatten().ok_or(AcceptError::TooMany { limit: self.config.association_limit })?;
-        Ok(association_id(slot, self.associations[slot].generation))
+        Ok(self.table.id(slot))
     }
 
     fn admit_after_a_while(
@@ -263,7 +262,7 @@ impl Endpoint {
         // The time of the decision is no part of the round trip that the age of the cookie tells.
         cookie.issued_at += now.since(undecided.arrived_at);
         let slot = self.admit(now, datagram, packet, (&mut cookie, undecided.authenticity), config)?;
-        self.associations[slot].cookie_made_at = Some(undecided.cookie.issued_at);
+        self.table.associations[slot].cookie_made_at = Some(undecided.cookie.issued_at);
         self.settle(now);
         Some(slot)
     }

@@ -26,7 +26,7 @@ impl Endpoint {
         streams: &[StreamId],
         direction: ResetDirection,
     ) -> Result<(), ReconfigError> {
-        let slot = self.slot(id)?;
+        let slot = self.table.slot(id)?;
         self.with(now, slot, |association| association.reset_streams(now, streams, direction))
     }
 
@@ -36,7 +36,7 @@ impl Endpoint {
     /// # Errors
     /// See [`ReconfigError`]; once in 30 seconds.
     pub fn reset_association(&mut self, now: Instant, id: AssociationId) -> Result<(), ReconfigError> {
-        let slot = self.slot(id)?;
+        let slot = self.table.slot(id)?;
         self.with(now, slot, |association| association.reset_association(now))
     }
 
@@ -53,7 +53,7 @@ impl Endpoint {
         outbound: u16,
         inbound: u16,
     ) -> Result<(), ReconfigError> {
-        let slot = self.slot(id)?;
+        let slot = self.table.slot(id)?;
         self.with(now, slot, |association| association.add_streams(now, outbound, inbound))
     }
 }

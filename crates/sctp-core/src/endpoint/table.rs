@@ -1,15 +1,33 @@
 //! The table of associations: who is in it, and what the queues and tables of the endpoint know of each.
 
+use smallvec::SmallVec;
 use virtual_time::Instant;
 
-use super::deadlines::SlotKey;
-use super::demux::Removal;
+use super::AssociationId;
+use super::deadlines::{Deadlines, SlotKey};
+use super::demux::{Demux, Removal};
 use super::init_limiter::Network;
-use super::turns::{is_in, waits_in};
-use super::{AssociationId, Endpoint};
-use crate::association::Association;
-use crate::association::Watched;
+use super::memory::ReceiveMemory;
+use super::slots::Slots;
+use super::turns::{Turns, is_in, waits_in};
+use crate::association::{Association, Watched};
 use crate::error::UnknownAssociation;
+use crate::event::Event;
+use crate::transmit::Transmit;
+
+/// The associations of an endpoint, and what is known of them: who is found by a packet, who has something to do, who is to
+/// be woken up when, and what all of them hold in memory.
+///
+/// What is changed about an association is changed in a call by [`with`](Self::with), or told of by [`refresh`](Self::refresh)
+/// afterwards: so what is known of it stays true.
+pub(super) struct AssociationTable {
+    pub(super) associations: Slots<Entry>,
+    pub(super) memory: ReceiveMemory,
+    pub(super) demux: Demux,
+    pub(super) deadlines: Deadlines,
+    pub(super) turns: Turns,
+    generation: u32,
+}
 
 pub(super) struct Entry {
     /// The association, in a place of its own, so that the table can grow without moving it.
@@ -52,46 +70,80 @@ impl Entry {
     }
 }
 
-impl Endpoint {
-    pub(super) fn each_association(&mut self, now: Instant, mut change: impl FnMut(&mut Association)) {
-        let slots: Vec<usize> = self.associations.iter().map(|(slot, _)| slot).collect();
-        for slot in slots {
-            self.with(now, slot, &mut change);
+/// Whether an association goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Standing {
+    Open,
+    /// The association is over: its cookies and its place among its neighbours are to be given up.
+    Over,
+}
+
+impl AssociationTable {
+    pub(super) fn new(memory: ReceiveMemory) -> Self {
+        Self {
+            associations: Slots::default(),
+            memory,
+            demux: Demux::default(),
+            deadlines: Deadlines::default(),
+            turns: Turns::default(),
+            generation: 0,
         }
     }
 
-    /// Calls an association, and puts it into the queues where it belongs afterwards: what the endpoint knows of it stays
-    /// true.
+    /// Returns the number of associations.
+    pub(super) fn len(&self) -> usize {
+        self.associations.len()
+    }
+
+    /// Returns the association in a slot that is known to be in use.
+    #[inline]
+    pub(super) fn get(&self, slot: usize) -> &Association {
+        &self.associations[slot].association
+    }
+
+    /// Calls an association, and puts it into the queues where it belongs afterwards.
     #[inline]
     pub(super) fn with<R>(
         &mut self,
         now: Instant,
         slot: usize,
         call: impl FnOnce(&mut Association) -> R,
-    ) -> R {
+    ) -> (R, Standing) {
         let result = call(&mut self.at(now, slot));
-        self.refresh(slot);
-        result
+        (result, self.refresh(slot))
     }
 
     /// Returns an association, to be called: what it does meanwhile is told of as its doing.
+    #[inline]
     pub(super) fn at(&mut self, now: Instant, slot: usize) -> Watched<'_> {
         let Entry { association, generation, .. } = &mut self.associations[slot];
         Watched::new(now, *generation, association)
     }
 
+    #[inline]
     pub(super) fn slot(&self, id: AssociationId) -> Result<usize, UnknownAssociation> {
         let slot = id.slot as usize;
         let entry = self.associations.get(slot).ok_or(UnknownAssociation)?;
         if entry.generation == id.generation { Ok(slot) } else { Err(UnknownAssociation) }
     }
 
+    /// Returns the name of the association in this slot.
+    pub(super) fn id(&self, slot: usize) -> AssociationId {
+        id(slot, self.associations[slot].generation)
+    }
+
+    /// Returns the association with this name, if it is still there.
+    pub(super) fn association(&self, id: AssociationId) -> Option<&Association> {
+        self.slot(id).ok().map(|slot| self.get(slot))
+    }
+
+    /// Enters an association that was made.
     pub(super) fn insert(&mut self, now: Instant, association: Box<Association>) -> usize {
         self.generation = self.generation.wrapping_add(1);
-        let generation = self.generation;
         let entry = Entry {
             association,
-            generation,
+            generation: self.generation,
             armed_at: None,
             received_bytes: 0,
             is_sendable: false,
@@ -104,7 +156,6 @@ impl Endpoint {
         let slot = self.associations.insert(entry);
         self.at(now, slot).session().tell_of_beginning();
         self.enter(slot);
-        self.refresh(slot);
         slot
     }
 
@@ -115,9 +166,17 @@ impl Endpoint {
         self.demux.insert(slot, &entry.association);
     }
 
+    /// Returns whether the association in this slot is found as it was found before, by whatever packet comes next.
+    #[inline]
+    pub(super) fn is_found_as_before(&self, slot: usize) -> bool {
+        let entry = &self.associations[slot];
+        !entry.association.is_closed() && entry.revision == entry.association.paths().revision()
+    }
+
     /// Puts an association into the queues where it belongs now, after a call into it.
-    pub(super) fn refresh(&mut self, slot: usize) {
-        let Some(entry) = self.associations.get_mut(slot) else { return };
+    #[inline]
+    pub(super) fn refresh(&mut self, slot: usize) -> Standing {
+        let Some(entry) = self.associations.get_mut(slot) else { return Standing::Open };
         let held = entry.association.receive_memory_bytes();
         if held != entry.received_bytes {
             self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
@@ -128,19 +187,25 @@ impl Endpoint {
         if entry.association.has_event() && !core::mem::replace(&mut entry.is_eventful, true) {
             self.turns.eventful.push(SlotKey { slot, generation: entry.generation });
         }
+        let mut standing = Standing::Open;
         if entry.association.is_closed() {
-            let (tag, place) =
-                (entry.association.peer().local_tag, SlotKey { slot, generation: entry.generation });
-            self.spend_cookies(slot, tag);
-            self.leave_crowd(slot);
-            if self.demux.remove(slot) == Removal::Now {
-                self.turns.farewells.push(place);
-            }
-            self.note_if_finished(slot);
+            self.on_closed(slot);
+            standing = Standing::Over;
         } else if entry.revision != entry.association.paths().revision() {
             self.enter(slot);
         }
         self.rearm(slot);
+        standing
+    }
+
+    /// An association is over: no packet belongs to it any more, and what it has to say goes first.
+    #[cold]
+    fn on_closed(&mut self, slot: usize) {
+        if self.demux.remove(slot) == Removal::Now {
+            let place = SlotKey { slot, generation: self.associations[slot].generation };
+            self.turns.farewells.push(place);
+        }
+        self.note_if_finished(slot);
     }
 
     /// A message was read and nothing came of it: what the association holds is all that has changed.
@@ -150,6 +215,28 @@ impl Endpoint {
         self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
     }
 
+    /// Tells an association what it may hold in memory, before a packet reaches it.
+    pub(super) fn grant_memory(&mut self, slot: usize) {
+        if let Some(entry) = self.associations.get_mut(slot)
+            && let Some(receiver) = entry.association.receiver_mut()
+        {
+            receiver.grant_memory(self.memory.allowance(entry.received_bytes));
+        }
+    }
+
+    /// Takes the associations whose time has come, each once: whatever their timers start again, there is an end to them.
+    pub(super) fn take_due(&mut self, now: Instant) -> SmallVec<[usize; 8]> {
+        let mut due = SmallVec::new();
+        while let Some((at, place)) = self.deadlines.take_due(now) {
+            let entry = self.associations.get_mut(place.slot);
+            if let Some(entry) = entry.filter(|entry| entry.generation == place.generation) {
+                entry.armed_at = entry.armed_at.filter(|armed| *armed != at);
+                due.push(place.slot);
+            }
+        }
+        due
+    }
+
     pub(super) fn rearm(&mut self, slot: usize) {
         if let Some(due) = self.associations.get_mut(slot).and_then(Entry::closer_deadline) {
             self.arm(slot, due);
@@ -157,15 +244,124 @@ impl Endpoint {
     }
 
     /// The heap gets an entry only when a deadline moved closer; later ones are found when the old one comes up.
-    pub(super) fn arm(&mut self, slot: usize, due: Instant) {
+    fn arm(&mut self, slot: usize, due: Instant) {
         let place = SlotKey { slot, generation: self.associations[slot].generation };
         self.deadlines.push(due, place, self.associations.len(), waits_in(&self.associations));
     }
 
-    pub(super) fn note_if_finished(&mut self, slot: usize) {
+    fn note_if_finished(&mut self, slot: usize) {
         if self.associations.get_mut(slot).is_some_and(Entry::finishes) {
             self.turns.finished.push(slot);
         }
+    }
+}
+
+/// What associations have to do.
+impl AssociationTable {
+    /// Returns whether an association may have packets to send.
+    #[inline]
+    pub(super) fn may_send(&self) -> bool {
+        !self.turns.sendable.is_empty()
+    }
+
+    /// Writes what associations that are over still have to say.
+    #[inline]
+    pub(super) fn write_farewells(
+        &mut self,
+        now: Instant,
+        left: &mut usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) {
+        if !self.turns.farewells.is_empty() {
+            self.write_last_words(now, left, buffer, each);
+        }
+    }
+
+    #[cold]
+    fn write_last_words(
+        &mut self,
+        now: Instant,
+        left: &mut usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) {
+        while *left > 0
+            && let Some(SlotKey { slot, .. }) = self.turns.farewells.front(is_in(&self.associations))
+        {
+            if self.write_from(now, slot, left, buffer, each) {
+                self.turns.farewells.pop();
+            }
+        }
+    }
+
+    /// Writes packets of the associations that have some, in turn.
+    #[inline]
+    pub(super) fn write_packets(
+        &mut self,
+        now: Instant,
+        left: &mut usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) {
+        while *left > 0
+            && let Some(SlotKey { slot, .. }) = self.turns.sendable.front(is_in(&self.associations))
+        {
+            if self.write_from(now, slot, left, buffer, each) {
+                self.turns.sendable.pop();
+            }
+        }
+    }
+
+    /// Takes packets from an association, at most as many as are left. Whether that was all it has to send.
+    #[inline(always)]
+    fn write_from(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        left: &mut usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) -> bool {
+        let Some(entry) = self.associations.get_mut(slot) else { return true };
+        let mut association = Watched::new(now, entry.generation, &mut entry.association);
+        let transmitted = association.transmit(now, *left, buffer, each);
+        drop(association);
+        *left -= transmitted.packets;
+        if transmitted.is_all {
+            entry.is_sendable = false;
+            if entry.finishes() {
+                self.turns.finished.push(slot);
+            }
+        }
+        // Data that waits for the pacer has set its timer.
+        if let Some(due) = entry.closer_deadline() {
+            self.arm(slot, due);
+        }
+        transmitted.is_all
+    }
+
+    /// Returns the next event of an association, in turn.
+    #[inline]
+    pub(super) fn poll_event(&mut self) -> Option<(AssociationId, Event)> {
+        if self.turns.eventful.is_empty() { None } else { self.next_event() }
+    }
+
+    fn next_event(&mut self) -> Option<(AssociationId, Event)> {
+        while let Some(SlotKey { slot, .. }) = self.turns.eventful.front(is_in(&self.associations)) {
+            let entry = &mut self.associations[slot];
+            let event = entry.association.poll_event();
+            let id = id(slot, entry.generation);
+            if !entry.association.has_event() {
+                entry.is_eventful = false;
+                self.turns.eventful.pop();
+                self.note_if_finished(slot);
+            }
+            if let Some(event) = event {
+                return Some((id, event));
+            }
+        }
+        None
     }
 
     /// Forgets associations that ended; not in the call that handed out their last event, so that it can still be
@@ -178,7 +374,7 @@ impl Endpoint {
     }
 
     #[cold]
-    pub(super) fn forget_finished(&mut self) {
+    fn forget_finished(&mut self) {
         for slot in core::mem::take(&mut self.turns.finished) {
             let _since_it_closed = self.demux.remove(slot);
             let Some(entry) = self.associations.remove(slot) else { continue };
@@ -196,6 +392,6 @@ impl Endpoint {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "slots are bounded by the association limit")]
-pub(super) fn id(slot: usize, generation: u32) -> AssociationId {
+fn id(slot: usize, generation: u32) -> AssociationId {
     AssociationId { slot: slot as u32, generation }
 }

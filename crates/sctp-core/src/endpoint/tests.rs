@@ -70,7 +70,7 @@ fn robustness_40_deadlines_that_were_overtaken_do_not_pile_up() {
         }
         now = until;
         for end in &ends {
-            assert!(end.deadlines.len() <= 2 + 16 + 1, "{}", end.deadlines.len());
+            assert!(end.table.deadlines.len() <= 2 + 16 + 1, "{}", end.table.deadlines.len());
         }
     }
     assert_eq!(ends[1].association_count(), 1);
@@ -93,8 +93,8 @@ fn robustness_40_many_associations_that_end_at_once_cost_each_as_much_as_one() {
         ended += usize::from(matches!(event, Event::CannotStart(_)));
     }
     assert_eq!((ended, end.association_count()), (COUNT, 0));
-    let steps = end.turns.sendable.steps + end.turns.eventful.steps;
+    let steps = end.table.turns.sendable.steps + end.table.turns.eventful.steps;
     assert!(steps <= 8 * COUNT, "{steps}");
-    assert_eq!((end.turns.sendable.len(), end.turns.eventful.len()), (0, 0));
-    assert!(end.deadlines.len() <= 16, "{}", end.deadlines.len());
+    assert_eq!((end.table.turns.sendable.len(), end.table.turns.eventful.len()), (0, 0));
+    assert!(end.table.deadlines.len() <= 16, "{}", end.table.deadlines.len());
 }
