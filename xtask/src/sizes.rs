@@ -11,6 +11,7 @@ use syn::visit::{self, Visit};
 use crate::finding::Finding;
 use crate::sources::{Rust, Source, Sources};
 
+mod parts;
 mod types;
 
 const FILE_LINES: usize = 800;
@@ -22,10 +23,10 @@ const ROUTER: (&str, usize) = ("association/mod.rs", 500);
 /// The lint nobody may switch off.
 const LINE_LINT: &str = "too_many_lines";
 
-/// Measures every Rust file, and every type over all its files.
+/// Measures every Rust file, every type over all its files, and how many fields the files of a router touch.
 pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
     let files = sources.files.iter().flat_map(check_file);
-    files.chain(types::check(sources)).collect()
+    files.chain(types::check(sources)).chain(parts::check(sources)).collect()
 }
 
 fn check_file(source: &Source) -> Vec<Finding> {

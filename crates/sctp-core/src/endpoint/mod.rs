@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `arrival` | packets, from their octets to the association |
 //! | `calls` | what users ask of associations |
-//! | `table` | the associations, and what is known of each; in it |
+//! | `table` | the associations, and what is known of each: who has something to do, and when |
 //! | `demux`, `tags` | which association a packet belongs to |
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `newcomers` | peers about whom the user has not decided yet |
