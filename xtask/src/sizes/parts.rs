@@ -51,7 +51,7 @@ fn touched<'a>(
     let mut touched = BTreeMap::new();
     for source in sources {
         let Rust::Parsed(file) = &source.rust else { continue };
-        let mut walk = Walk { name, fields: None };
+        let mut walk = Impls { name, fields: None };
         walk.visit_file(file);
         touched.extend(walk.fields.map(|fields| (&source.path, fields)));
     }
@@ -59,12 +59,12 @@ fn touched<'a>(
 }
 
 /// Collects the fields that are named in the `impl` blocks of a type; nothing where there is no such block.
-struct Walk<'a> {
+struct Impls<'a> {
     name: &'a str,
     fields: Option<BTreeSet<String>>,
 }
 
-impl<'ast> Visit<'ast> for Walk<'_> {
+impl<'ast> Visit<'ast> for Impls<'_> {
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
         let is_tests = item.attrs.iter().any(crate::sources::is_cfg_test);
         if item.trait_.is_none() && !is_tests && super::types::held(&item.self_ty) == self.name {

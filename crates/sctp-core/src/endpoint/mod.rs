@@ -57,7 +57,7 @@ use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
 use self::newcomers::Newcomers;
 use self::shared::SharedConfigs;
-use self::table::{AssociationTable, Standing};
+use self::table::{AssociationTable, EntryStanding};
 use crate::association::Association;
 use crate::config::{EndpointConfig, IncomingPolicy};
 use crate::error::ConfigError;
@@ -290,8 +290,8 @@ impl Endpoint {
     }
 
     #[inline]
-    fn note_standing(&mut self, slot: usize, standing: Standing) {
-        if standing == Standing::Over {
+    fn note_standing(&mut self, slot: usize, standing: EntryStanding) {
+        if standing == EntryStanding::Over {
             self.on_end(slot);
         }
     }

@@ -73,7 +73,7 @@ impl Entry {
 /// Whether an association goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(super) enum Standing {
+pub(super) enum EntryStanding {
     Open,
     /// The association is over: its cookies and its place among its neighbours are to be given up.
     Over,
@@ -109,7 +109,7 @@ impl AssociationTable {
         now: Instant,
         slot: usize,
         call: impl FnOnce(&mut Association) -> R,
-    ) -> (R, Standing) {
+    ) -> (R, EntryStanding) {
         let result = call(&mut self.at(now, slot));
         (result, self.refresh(slot))
     }
@@ -175,8 +175,8 @@ impl AssociationTable {
 
     /// Puts an association into the queues where it belongs now, after a call into it.
     #[inline]
-    pub(super) fn refresh(&mut self, slot: usize) -> Standing {
-        let Some(entry) = self.associations.get_mut(slot) else { return Standing::Open };
+    pub(super) fn refresh(&mut self, slot: usize) -> EntryStanding {
+        let Some(entry) = self.associations.get_mut(slot) else { return EntryStanding::Open };
         let held = entry.association.receive_memory_bytes();
         if held != entry.received_bytes {
             self.memory.update(core::mem::replace(&mut entry.received_bytes, held), held);
@@ -187,10 +187,10 @@ impl AssociationTable {
         if entry.association.has_event() && !core::mem::replace(&mut entry.is_eventful, true) {
             self.turns.eventful.push(SlotKey { slot, generation: entry.generation });
         }
-        let mut standing = Standing::Open;
+        let mut standing = EntryStanding::Open;
         if entry.association.is_closed() {
             self.on_closed(slot);
-            standing = Standing::Over;
+            standing = EntryStanding::Over;
         } else if entry.revision != entry.association.paths().revision() {
             self.enter(slot);
         }
