@@ -355,6 +355,3 @@ impl Descriptors {
 
 /// The first of the ports that belong to nobody; all its bits are in the others' numbers, too (RFC 6335 §6).
 const FIRST_DYNAMIC_PORT: NonZeroU16 = NonZeroU16::MIN.saturating_add(0xBFFF);
-
-#[cfg(test)]
-mod tests;

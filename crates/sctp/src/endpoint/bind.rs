@@ -174,3 +174,6 @@ impl EndpointBuilder {
 
 /// Ports that are tried before the last error is told.
 const PORT_ATTEMPTS: u32 = 16;
+
+#[cfg(test)]
+mod tests;
