@@ -4,7 +4,7 @@
 //! above   apps, benches, interop, xtask
 //! L4      studies
 //! L3      lab, simco-agent ─► sctp
-//! L2      data-channel, netsim, emulator, sctp-io, nft-filter
+//! L2      data-channel, netsim, emulator, sctp-io, nft-filter, daemon
 //! L1      sctp-core, tcp-core, simco, workload
 //! L0      sctp-wire, cubic, netem, models ─► virtual-time
 //! ```
@@ -34,6 +34,7 @@ const RANKS: [(&str, u8); 18] = [
     ("emulator", 3),
     ("sctp-io", 3),
     ("nft-filter", 3),
+    ("daemon", 3),
     ("headway-sctp", 4),
     ("lab", 5),
     ("simco-agent", 5),

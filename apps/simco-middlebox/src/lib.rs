@@ -18,11 +18,10 @@ mod embedded;
 mod filter;
 mod listen;
 mod metrics;
-mod notify;
 mod server;
 
 pub use config::{ConfigError, FilterSettings, Interfaces, Listen, SctpListen, Settings, TlsIdentity};
+pub use daemon::tell_systemd;
 pub use embedded::Embedded;
 pub use listen::{Listeners, Opened, StartError};
-pub use notify::tell_systemd;
 pub use server::{Control, Server};

@@ -8,6 +8,7 @@ mod reload;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use daemon::Scraping;
 use rustix::time::{ClockId, clock_gettime};
 use simco::middlebox::{CloseReason, Flow, Middlebox, SessionId};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -22,7 +23,7 @@ use crate::connection::{Hosts, Input, Outgoing, Pace, Writer, over_sctp, over_tc
 use crate::control::{self, Asked};
 use crate::filter::Filter;
 use crate::listen::{Opened, StartError};
-use crate::metrics::{Counters, Gauges, Scraping};
+use crate::metrics::{Counters, Gauges};
 
 /// A middlebox that is ready to serve.
 #[derive(Debug)]
@@ -67,11 +68,10 @@ impl Server {
         let secret = sctp_io::os_entropy().map_err(system("entropy of the system"))?;
         let now = now();
         settings.filter.check_interfaces()?;
-        let kept =
-            crate::notify::kept(guard::DESCRIPTOR).map_err(system("the descriptor systemd has kept"))?;
+        let kept = daemon::kept(guard::DESCRIPTOR).map_err(system("the descriptor systemd has kept"))?;
         let (filter, rules) = Filter::open(&settings.filter, kept, now)?;
         if let Some(socket) = filter.to_keep()
-            && let Err(error) = crate::notify::keep(guard::DESCRIPTOR, socket)
+            && let Err(error) = daemon::keep(guard::DESCRIPTOR, socket)
         {
             tracing::warn!(%error, "systemd keeps no descriptor: killed, the daemon leaves its table to everybody");
         }

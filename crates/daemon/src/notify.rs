@@ -26,7 +26,7 @@ pub fn tell_systemd(state: &str) -> io::Result<()> {
 /// # Errors
 ///
 /// The socket cannot be reached.
-pub(crate) fn keep(name: &str, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+pub fn keep(name: &str, descriptor: BorrowedFd<'_>) -> io::Result<()> {
     send(&format!("FDSTORE=1\nFDNAME={name}"), Some(descriptor))
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn keep(name: &str, descriptor: BorrowedFd<'_>) -> io::Result<()> {
 /// # Errors
 ///
 /// The kernel does not give it.
-pub(crate) fn kept(name: &str) -> io::Result<Option<OwnedFd>> {
+pub fn kept(name: &str) -> io::Result<Option<OwnedFd>> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     if variable("LISTEN_PID").parse() != Ok(std::process::id()) {
         return Ok(None);
