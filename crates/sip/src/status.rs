@@ -1,0 +1,142 @@
+//! Status codes of responses.
+
+use core::fmt;
+
+/// A status code, from 100 to 699.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Status(u16);
+
+/// The class of a status code (RFC 3261 §7.2), as far as transactions and dialogs tell them apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StatusClass {
+    /// 1xx: the request is being processed.
+    Provisional,
+    /// 2xx: the request was accepted.
+    Success,
+    /// 3xx to 6xx: the request was not.
+    Failure,
+}
+
+impl Status {
+    /// 100 Trying.
+    pub const TRYING: Self = Self(100);
+    /// 180 Ringing.
+    pub const RINGING: Self = Self(180);
+    /// 200 OK.
+    pub const OK: Self = Self(200);
+    /// 400 Bad Request.
+    pub const BAD_REQUEST: Self = Self(400);
+    /// 404 Not Found.
+    pub const NOT_FOUND: Self = Self(404);
+    /// 405 Method Not Allowed.
+    pub const METHOD_NOT_ALLOWED: Self = Self(405);
+    /// 408 Request Timeout.
+    pub const REQUEST_TIMEOUT: Self = Self(408);
+    /// 413 Request Entity Too Large.
+    pub const TOO_LARGE: Self = Self(413);
+    /// 415 Unsupported Media Type.
+    pub const UNSUPPORTED_MEDIA_TYPE: Self = Self(415);
+    /// 416 Unsupported URI Scheme.
+    pub const UNSUPPORTED_SCHEME: Self = Self(416);
+    /// 420 Bad Extension.
+    pub const BAD_EXTENSION: Self = Self(420);
+    /// 480 Temporarily Unavailable.
+    pub const UNAVAILABLE: Self = Self(480);
+    /// 481 Call/Transaction Does Not Exist.
+    pub const NO_SUCH_CALL: Self = Self(481);
+    /// 482 Loop Detected.
+    pub const LOOP_DETECTED: Self = Self(482);
+    /// 483 Too Many Hops.
+    pub const TOO_MANY_HOPS: Self = Self(483);
+    /// 486 Busy Here.
+    pub const BUSY: Self = Self(486);
+    /// 487 Request Terminated.
+    pub const TERMINATED: Self = Self(487);
+    /// 488 Not Acceptable Here.
+    pub const NOT_ACCEPTABLE: Self = Self(488);
+    /// 491 Request Pending.
+    pub const PENDING: Self = Self(491);
+    /// 500 Server Internal Error.
+    pub const INTERNAL_ERROR: Self = Self(500);
+    /// 502 Bad Gateway.
+    pub const BAD_GATEWAY: Self = Self(502);
+    /// 503 Service Unavailable.
+    pub const SERVICE_UNAVAILABLE: Self = Self(503);
+    /// 504 Server Time-out.
+    pub const SERVER_TIMEOUT: Self = Self(504);
+    /// 505 Version Not Supported.
+    pub const VERSION_NOT_SUPPORTED: Self = Self(505);
+
+    /// Creates a status code; `None` outside 100 to 699.
+    #[must_use]
+    pub const fn new(code: u16) -> Option<Self> {
+        if matches!(code, 100..=699) { Some(Self(code)) } else { None }
+    }
+
+    /// Returns the number.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        self.0
+    }
+
+    /// Returns the class.
+    #[must_use]
+    pub const fn class(self) -> StatusClass {
+        match self.0 {
+            0..=199 => StatusClass::Provisional,
+            200..=299 => StatusClass::Success,
+            300.. => StatusClass::Failure,
+        }
+    }
+
+    /// Returns whether it ends the transaction: everything but 1xx does.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        !matches!(self.class(), StatusClass::Provisional)
+    }
+
+    /// Returns the reason phrase that RFC 3261 §21 gives the code; for others a word for the class.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self.0 {
+            100 => "Trying",
+            180 => "Ringing",
+            181 => "Call Is Being Forwarded",
+            183 => "Session Progress",
+            200 => "OK",
+            400 => "Bad Request",
+            404 => "Not Found",
+            405 => "Method Not Allowed",
+            408 => "Request Timeout",
+            413 => "Request Entity Too Large",
+            415 => "Unsupported Media Type",
+            416 => "Unsupported URI Scheme",
+            420 => "Bad Extension",
+            480 => "Temporarily Unavailable",
+            481 => "Call/Transaction Does Not Exist",
+            482 => "Loop Detected",
+            483 => "Too Many Hops",
+            486 => "Busy Here",
+            487 => "Request Terminated",
+            488 => "Not Acceptable Here",
+            491 => "Request Pending",
+            500 => "Server Internal Error",
+            502 => "Bad Gateway",
+            503 => "Service Unavailable",
+            504 => "Server Time-out",
+            505 => "Version Not Supported",
+            101..=199 => "Progress",
+            201..=299 => "Accepted",
+            300..=399 => "Redirection",
+            401..=499 => "Request Failure",
+            501..=599 => "Server Failure",
+            0..=99 | 600.. => "Global Failure",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
