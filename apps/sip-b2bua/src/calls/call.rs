@@ -1,0 +1,183 @@
+//! What is known of one call.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use sip::{Dialog, Essentials, Flow, Method, Request, Response, TransactionId};
+use virtual_time::Instant;
+
+use super::record::Record;
+use crate::media::Stream;
+use crate::pinhole::Pinhole;
+
+/// The number of a call, never used twice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CallId(pub u64);
+
+/// The number of a pinhole, never used twice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PinholeId(pub u64);
+
+/// A side of a call: who called, or who was called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    A,
+    B,
+}
+
+impl Side {
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}
+
+/// A call: two legs, what is going on between them, and what was opened for it.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) id: CallId,
+    pub(crate) a: Leg,
+    pub(crate) b: Leg,
+    pub(crate) exchanges: Vec<Exchange>,
+    pub(crate) exchanges_so_far: u32,
+    pub(crate) pinholes: Vec<Held>,
+    /// The tags that A sees, by those of the forks of B; the first of them is the leg's.
+    pub(crate) forks: Vec<(String, String)>,
+    /// B has accepted.
+    pub(crate) is_up: bool,
+    pub(crate) is_over: bool,
+    /// When patience with the call ends: that of ringing, then that of a call at all.
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) record: Record,
+    /// Call-ID and tag of this side of each of its dialogs.
+    pub(crate) dialogs: Vec<(String, String)>,
+}
+
+/// One leg.
+#[derive(Debug)]
+pub(crate) struct Leg {
+    /// `None` before the other side has a tag.
+    pub(crate) dialog: Option<Dialog>,
+    /// Where its messages come from.
+    pub(crate) flow: Flow,
+    pub(crate) tag: String,
+    /// Where it listens.
+    pub(crate) streams: Vec<Stream>,
+}
+
+/// A pinhole of a call.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) id: PinholeId,
+    pub(crate) pinhole: Pinhole,
+    pub(crate) towards: Side,
+    pub(crate) is_open: bool,
+    /// The exchange that asked for it and has not succeeded yet.
+    pub(crate) exchange: Option<u32>,
+}
+
+/// A request of one side on its way to the other, with all that comes back.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) number: u32,
+    pub(crate) from: Side,
+    pub(crate) server: TransactionId,
+    pub(crate) request: Box<Request>,
+    pub(crate) essentials: Box<Essentials>,
+    pub(crate) client: Option<TransactionId>,
+    /// What was sent to the other side, without Via.
+    pub(crate) sent: Option<Box<Request>>,
+    pub(crate) step: Step,
+    /// The request had a session description.
+    pub(crate) has_offer: bool,
+    /// Where the asker listens from now on, if the exchange succeeds.
+    pub(crate) offered: Option<Vec<Stream>>,
+    /// Responses that came while pinholes were being opened.
+    pub(crate) queue: VecDeque<(Box<Response>, Box<Essentials>)>,
+    /// When the firewall was asked; its patience ends later.
+    pub(crate) asked_at: Option<Instant>,
+    /// The CSeq of the request to the other side.
+    pub(crate) sent_number: u32,
+}
+
+/// How far an exchange has come.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// The request waits for pinholes towards the asker.
+    OpenForRequest,
+    /// The request has gone.
+    Forwarded,
+    /// A response waits for pinholes towards its sender.
+    OpenForResponse(Box<Response>, Box<Essentials>),
+    /// The response has gone; an INVITE's ACK is due.
+    Accepted,
+    /// The ACK waits for pinholes towards its sender, whose answer is in it.
+    OpenForAck(Box<Request>),
+    /// Nothing more is due.
+    Done,
+}
+
+impl Call {
+    pub(crate) const fn leg(&self, side: Side) -> &Leg {
+        match side {
+            Side::A => &self.a,
+            Side::B => &self.b,
+        }
+    }
+
+    pub(crate) const fn leg_mut(&mut self, side: Side) -> &mut Leg {
+        match side {
+            Side::A => &mut self.a,
+            Side::B => &mut self.b,
+        }
+    }
+
+    pub(crate) fn exchange(&mut self, number: u32) -> Option<&mut Exchange> {
+        self.exchanges.iter_mut().find(|exchange| exchange.number == number)
+    }
+
+    /// Returns whether an exchange still waits for the firewall.
+    pub(crate) fn waits(&self, number: u32) -> bool {
+        self.pinholes.iter().any(|held| held.exchange == Some(number) && !held.is_open)
+    }
+
+    /// Returns the address media of a side come from, as far as its session description says.
+    pub(crate) fn source(&self, side: Side) -> Option<IpAddr> {
+        self.leg(side).streams.first().map(|stream| stream.address)
+    }
+
+    /// Returns when something has to happen by itself: the firewall's patience, or the call's.
+    pub(crate) fn next_deadline(&self, patience: Duration) -> Option<Instant> {
+        let firewall = self
+            .exchanges
+            .iter()
+            .filter(|exchange| self.waits(exchange.number))
+            .filter_map(|exchange| exchange.asked_at)
+            .map(|at| at + patience);
+        firewall.chain(self.deadline).min()
+    }
+}
+
+impl Exchange {
+    pub(crate) fn is_invite(&self) -> bool {
+        self.request.method == Method::Invite
+    }
+
+    /// Returns whether nothing more is due.
+    pub(crate) const fn is_settled(&self) -> bool {
+        matches!(self.step, Step::Done)
+    }
+
+    /// Returns whether the asker has had a final answer.
+    pub(crate) const fn is_answered(&self) -> bool {
+        matches!(self.step, Step::Accepted | Step::OpenForAck(_) | Step::Done)
+    }
+
+    /// Returns whether the request came without a session description, and the answer is in the ACK (RFC 3264 §4).
+    pub(crate) fn answer_is_in_ack(&self) -> bool {
+        self.is_invite() && !self.has_offer
+    }
+}

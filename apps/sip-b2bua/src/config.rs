@@ -1,0 +1,131 @@
+//! The configuration file: TOML in, checked settings out.
+
+mod file;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use simco::Lifetime;
+use simco::agent::AgentSettings;
+use simco_agent::Middlebox;
+use sip::MessageLimits;
+
+use crate::calls::CallSettings;
+
+/// Everything the agent is told.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where SIP is spoken.
+    pub listen: Listen,
+    /// What calls go by.
+    pub calls: CallSettings,
+    /// The middleboxes, in the order of the configuration.
+    pub middleboxes: Vec<MiddleboxSettings>,
+    /// Limits on messages.
+    pub endpoint_limits: MessageLimits,
+    /// Connections at the same time; default 4,096.
+    pub connections: usize,
+    /// Connections from one host; default 256. Raise it where a proxy opens one for each call.
+    pub connections_per_host: usize,
+    /// How long calls may go on once the agent is to go down; default 30 s.
+    pub drain: Duration,
+    /// The address at which `GET /metrics` is answered; `None`: nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// The file of call records, appended to; `None`: none.
+    pub records: Option<PathBuf>,
+}
+
+/// Where SIP is spoken. Peers are told these addresses, so that none may be a wildcard.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listen {
+    /// The addresses for UDP, one of each family.
+    pub udp: Vec<SocketAddr>,
+    /// The addresses for TCP, one of each family.
+    pub tcp: Vec<SocketAddr>,
+}
+
+/// A middlebox, and how it is asked.
+#[derive(Clone, Debug)]
+pub struct MiddleboxSettings {
+    /// Its name in logs and metrics.
+    pub name: String,
+    /// Its place in the configuration.
+    pub index: usize,
+    /// How it is reached.
+    pub middlebox: Middlebox,
+    /// Who this agent is.
+    pub agent: AgentSettings,
+    /// The lifetime that pinholes are asked for; default 180 s. They are refreshed after half of it.
+    pub lifetime: Lifetime,
+}
+
+impl Settings {
+    /// Reads and checks a file. Paths in it are relative to it.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConfigError`].
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::Read { path: path.to_owned(), because: error.to_string() })?;
+        Self::parse(&text, path.parent().unwrap_or_else(|| Path::new(".")))
+    }
+
+    /// Checks a text; files are looked for in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConfigError`].
+    pub fn parse(text: &str, folder: &Path) -> Result<Self, ConfigError> {
+        let file: file::File = toml::from_str(text).map_err(|error| ConfigError::Toml(Box::new(error)))?;
+        validate::settings(file, folder)
+    }
+
+    /// Returns the tables that have changed and do not hold yet.
+    pub(crate) fn needs_a_restart(&self, new: &Self) -> Vec<&'static str> {
+        let middlebox = |settings: &MiddleboxSettings| {
+            let identity =
+                settings.agent.credentials.as_ref().map(|credentials| credentials.identity.clone());
+            (settings.name.clone(), settings.middlebox.clone(), settings.lifetime, identity)
+        };
+        let of = |settings: &Self| settings.middleboxes.iter().map(middlebox).collect::<Vec<_>>();
+        let connections =
+            |settings: &Self| (settings.connections, settings.connections_per_host, settings.endpoint_limits);
+        let tables = [
+            ("listen", self.listen != new.listen),
+            ("middleboxes", of(self) != of(new) || self.calls.internal != new.calls.internal),
+            ("limits of connections and messages", connections(self) != connections(new)),
+        ];
+        tables.into_iter().filter_map(|(table, has_changed)| has_changed.then_some(table)).collect()
+    }
+}
+
+/// The reason why a configuration is none.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The configuration file cannot be read.
+    #[error("cannot read {}: {because}", path.display())]
+    Read {
+        /// The path of the file meant.
+        path: PathBuf,
+        /// The reason that the system gave.
+        because: String,
+    },
+    /// The file is no TOML, a key is unknown, or a value has the wrong type.
+    #[error("{0}")]
+    Toml(#[from] Box<toml::de::Error>),
+    /// A value is out of bounds.
+    #[error("{key} = {value}: {bound}")]
+    Value {
+        /// The name of the key, with its tables.
+        key: String,
+        /// The value as it was written.
+        value: String,
+        /// The bound of values that are allowed.
+        bound: String,
+    },
+}

@@ -1,0 +1,242 @@
+//! The way from what is written to what holds: bounds, defaults, key files.
+
+use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use simco::agent::{AgentSettings, Credentials, Reconnection, Resynchronisation};
+use simco::filter::Network;
+use simco::{Key, Lifetime, Owner, PORT};
+use simco_agent::{Carrier, Middlebox, Transport as SimcoCarrier};
+use sip::{MessageLimits, Transport};
+
+use super::file::{CallsTable, File, LimitsTable, MiddleboxTable, RouteTable, SimcoTransport, SipTransport};
+use super::{ConfigError, Listen, MiddleboxSettings, Settings};
+use crate::calls::{CallSettings, Route};
+
+pub(super) fn settings(file: File, folder: &Path) -> Result<Settings, ConfigError> {
+    let listen = Listen { udp: file.listen.udp, tcp: file.listen.tcp };
+    check_listen(&listen)?;
+    if file.routes.is_empty() {
+        return Err(value("routes", "[]", "name a route at least; no call could go anywhere"));
+    }
+    let routes = file.routes.iter().enumerate().map(|(at, table)| route(at, table, &listen));
+    let routes = routes.collect::<Result<Vec<_>, _>>()?;
+    let mut middleboxes: Vec<MiddleboxSettings> = Vec::new();
+    let mut internal = Vec::new();
+    for (index, table) in file.middleboxes.iter().enumerate() {
+        if middleboxes.iter().any(|other| other.name == table.name) {
+            return Err(value(
+                &format!("middleboxes[{index}].name"),
+                &table.name,
+                "a name of its own is needed",
+            ));
+        }
+        middleboxes.push(middlebox(index, table, folder)?);
+        internal.push(networks(&format!("middleboxes[{index}].internal"), &table.internal)?);
+    }
+    let calls = calls(&file.calls, &file.limits, CallSettings::new(routes, internal))?;
+    let connections = file.limits.connections.unwrap_or(4_096);
+    at_least("limits.connections", connections, 1)?;
+    let connections_per_host = file.limits.connections_per_host.unwrap_or(256);
+    at_least("limits.connections_per_host", connections_per_host, 1)?;
+    Ok(Settings {
+        listen,
+        calls,
+        middleboxes,
+        endpoint_limits: messages(&file.limits)?,
+        connections,
+        connections_per_host,
+        drain: Duration::from_secs(file.calls.drain_s.unwrap_or(30)),
+        metrics: file.metrics.map(|metrics| metrics.listen),
+        records: file.records.map(|records| folder.join(records.file)),
+    })
+}
+
+/// Peers are told the addresses, and there is one for each transport and family.
+fn check_listen(listen: &Listen) -> Result<(), ConfigError> {
+    if listen.udp.is_empty() && listen.tcp.is_empty() {
+        return Err(value("listen.udp", "[]", "name an address, or have listen.tcp; nobody could call"));
+    }
+    for (key, addresses) in [("listen.udp", &listen.udp), ("listen.tcp", &listen.tcp)] {
+        for (at, address) in addresses.iter().enumerate() {
+            if address.ip().is_unspecified() {
+                return Err(value(
+                    key,
+                    address,
+                    "peers are told this address: name the one by which they reach it",
+                ));
+            }
+            if addresses[..at].iter().any(|other| other.is_ipv4() == address.is_ipv4()) {
+                return Err(value(key, address, "one address of each family is possible"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn route(at: usize, table: &RouteTable, listen: &Listen) -> Result<Route, ConfigError> {
+    let (transport, own) = match table.transport {
+        SipTransport::Udp => (Transport::UDP, &listen.udp),
+        SipTransport::Tcp => (Transport::TCP, &listen.tcp),
+    };
+    let to: SocketAddr = table.to;
+    if to.ip().is_unspecified() || to.port() == 0 {
+        return Err(value(&format!("routes[{at}].to"), to, "the address and port of a host are needed"));
+    }
+    if !own.iter().any(|address| address.is_ipv4() == to.is_ipv4()) {
+        let bound = format!("listen.{} has no address of this family", transport.name().to_lowercase());
+        return Err(value(&format!("routes[{at}].to"), to, &bound));
+    }
+    Ok(Route { prefix: table.prefix.clone(), domain: table.domain.clone(), to, transport })
+}
+
+fn middlebox(index: usize, table: &MiddleboxTable, folder: &Path) -> Result<MiddleboxSettings, ConfigError> {
+    let place = format!("middleboxes[{index}]");
+    let port = table.port.unwrap_or(PORT);
+    at_least(&format!("{place}.port"), port, 1)?;
+    if table.addresses.is_empty() {
+        return Err(value(&format!("{place}.addresses"), "[]", "name an address at least"));
+    }
+    let streams = table.streams.unwrap_or(6);
+    at_least(&format!("{place}.streams"), streams, 1)?;
+    let transport = match (table.transport, table.encapsulation_port) {
+        (SimcoTransport::Sctp, remote) => {
+            let carrier = Carrier::Udp { local: 0, remote: remote.unwrap_or(ENCAPSULATION_PORT) };
+            SimcoCarrier::Sctp { streams, carrier }
+        }
+        (_, Some(port)) => {
+            return Err(value(
+                &format!("{place}.encapsulation_port"),
+                port,
+                "only with transport = \"sctp\"",
+            ));
+        }
+        (SimcoTransport::SctpOverIp, None) => SimcoCarrier::Sctp { streams, carrier: Carrier::Ip },
+        (SimcoTransport::Tcp, None) => SimcoCarrier::Tcp,
+    };
+    let lifetime = table.lifetime_s.unwrap_or(180);
+    at_least(&format!("{place}.lifetime_s"), lifetime, 10)?;
+    let addresses = table.addresses.iter().map(|address| SocketAddr::new(*address, port)).collect();
+    Ok(MiddleboxSettings {
+        name: table.name.clone(),
+        index,
+        middlebox: Middlebox { addresses, transport, capture: None },
+        agent: AgentSettings {
+            credentials: credentials(&place, table, folder)?,
+            resynchronisation: Resynchronisation::Always,
+            reconnection: Some(Reconnection::default()),
+            ..AgentSettings::default()
+        },
+        lifetime: Lifetime::from_secs(lifetime),
+    })
+}
+
+fn credentials(
+    place: &str,
+    table: &MiddleboxTable,
+    folder: &Path,
+) -> Result<Option<Credentials>, ConfigError> {
+    let (identity, file) = match (&table.identity, &table.key_file) {
+        (None, None) => return Ok(None),
+        (Some(identity), Some(file)) => (identity, file),
+        (Some(identity), None) => {
+            return Err(value(&format!("{place}.identity"), identity, "only with key_file"));
+        }
+        (None, Some(file)) => {
+            return Err(value(&format!("{place}.key_file"), file.display(), "only with identity"));
+        }
+    };
+    let path = key_path(file, folder);
+    let bad_key = |because: String| value(&format!("{place}.key_file"), path.display(), &because);
+    let text = std::fs::read_to_string(&path).map_err(|error| bad_key(error.to_string()))?;
+    let key = Key::from_hex(&text).map_err(|error| bad_key(error.to_string()))?;
+    let identity = Owner::new(identity.as_bytes())
+        .map_err(|_| value(&format!("{place}.identity"), identity, "at most 255 octets"))?;
+    Ok(Some(Credentials { identity, key }))
+}
+
+/// `%d/name` is a credential of systemd (`LoadCredential=`); all else is relative to the configuration.
+fn key_path(file: &Path, folder: &Path) -> PathBuf {
+    match (file.strip_prefix("%d"), std::env::var_os("CREDENTIALS_DIRECTORY")) {
+        (Ok(name), Some(credentials)) => Path::new(&credentials).join(name),
+        (Ok(_) | Err(_), _) => folder.join(file),
+    }
+}
+
+fn calls(
+    table: &CallsTable,
+    limits: &LimitsTable,
+    defaults: CallSettings,
+) -> Result<CallSettings, ConfigError> {
+    let patience = table.firewall_patience_ms.unwrap_or(2_000);
+    within("calls.firewall_patience_ms", patience, 10, 30_000)?;
+    let ringing = table.longest_ringing_s.unwrap_or(180);
+    within("calls.longest_ringing_s", ringing, 1, 3_600)?;
+    let call = table.longest_call_s.unwrap_or(12 * 3_600);
+    within("calls.longest_call_s", call, 1, 7 * 86_400)?;
+    let most_calls = limits.calls.unwrap_or(defaults.most_calls);
+    at_least("limits.calls", most_calls, 1)?;
+    let calls_per_second = limits.calls_per_second.unwrap_or(defaults.calls_per_second);
+    at_least("limits.calls_per_second", calls_per_second, 1)?;
+    let most_streams = table.most_streams.unwrap_or(defaults.most_streams);
+    within("calls.most_streams", most_streams, 1, 32)?;
+    Ok(CallSettings {
+        firewall_patience: Duration::from_millis(patience),
+        longest_ringing: Duration::from_secs(ringing),
+        longest_call: Duration::from_secs(call),
+        most_calls,
+        calls_per_second,
+        retry_after_s: limits.retry_after_s.unwrap_or(defaults.retry_after_s),
+        most_streams,
+        lowest_port: table.lowest_media_port.unwrap_or(defaults.lowest_port),
+        may_speak_for_others: optional_networks("calls.may_speak_for_others", &table.may_speak_for_others)?,
+        ..defaults
+    })
+}
+
+fn messages(limits: &LimitsTable) -> Result<MessageLimits, ConfigError> {
+    let defaults = MessageLimits::default();
+    let message_bytes = limits.message_bytes.unwrap_or(defaults.message_bytes);
+    within("limits.message_bytes", message_bytes, 1_300, 1 << 24)?;
+    let body_bytes = limits.body_bytes.unwrap_or(defaults.body_bytes);
+    within("limits.body_bytes", body_bytes, 1_000, message_bytes)?;
+    Ok(MessageLimits { message_bytes, body_bytes, ..defaults })
+}
+
+fn networks(key: &str, texts: &[String]) -> Result<Vec<Network>, ConfigError> {
+    if texts.is_empty() {
+        return Err(value(key, "[]", "name the networks behind it; without them nothing crosses it"));
+    }
+    optional_networks(key, texts)
+}
+
+fn optional_networks(key: &str, texts: &[String]) -> Result<Vec<Network>, ConfigError> {
+    texts.iter().map(|text| network(text).ok_or_else(|| value(key, text, NETWORK))).collect()
+}
+
+fn network(text: &str) -> Option<Network> {
+    let (address, bits) = text.split_once('/')?;
+    let (address, bits): (IpAddr, u8) = (address.parse().ok()?, bits.parse().ok()?);
+    (bits <= if address.is_ipv4() { 32 } else { 128 }).then(|| Network::new(address, bits))
+}
+
+fn within<T: PartialOrd + Display>(key: &str, found: T, least: T, most: T) -> Result<(), ConfigError> {
+    if found < least || found > most {
+        return Err(value(key, found, &format!("from {least} to {most}")));
+    }
+    Ok(())
+}
+
+fn at_least<T: PartialOrd + Display>(key: &str, found: T, least: T) -> Result<(), ConfigError> {
+    if found < least { Err(value(key, found, &format!("at least {least} is needed"))) } else { Ok(()) }
+}
+
+fn value(key: &str, found: impl Display, bound: &str) -> ConfigError {
+    ConfigError::Value { key: key.to_owned(), value: found.to_string(), bound: bound.to_owned() }
+}
+
+/// The IANA port of SCTP in UDP (RFC 6951 §6).
+const ENCAPSULATION_PORT: u16 = 9899;
+const NETWORK: &str = "an address and a prefix length, such as 10.0.0.0/8, is needed";

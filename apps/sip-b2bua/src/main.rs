@@ -1,0 +1,84 @@
+//! The program of the back-to-back user agent.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use sip_b2bua::{Control, Server, Settings};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// A SIP back-to-back user agent that opens the firewall for the media of its calls by SIMCO (RFC 4540).
+///
+/// SIGHUP reads routes, limits, the address of metrics and the file of records anew; SIGTERM and SIGINT take no more calls and wait for those that there are, a second one ends them.
+#[derive(Debug, Parser)]
+#[command(version, after_help = "Example:\n  sip-b2bua /etc/sip-b2bua/sip-b2bua.toml")]
+struct Arguments {
+    /// The configuration, TOML
+    configuration: PathBuf,
+    /// Check the configuration and stop
+    #[arg(long)]
+    check: bool,
+    /// How much to log: error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: tracing::Level,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    tracing_subscriber::fmt().with_max_level(arguments.log).with_writer(std::io::stderr).init();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    let settings = Settings::read(&arguments.configuration)?;
+    if arguments.check {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(serve(arguments, &settings))
+}
+
+async fn serve(arguments: &Arguments, settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
+    let server = Server::new(settings).await?;
+    let (sender, controls) = mpsc::channel(1);
+    let (mut hangup, mut terminate, mut interrupt) =
+        (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let path = arguments.configuration.clone();
+    tokio::spawn(async move {
+        loop {
+            let control = tokio::select! {
+                _ = hangup.recv() => match Settings::read(&path) {
+                    Ok(settings) => Control::Reload(Box::new(settings)),
+                    Err(error) => {
+                        tracing::error!("the configuration stays as it was: {error}");
+                        continue;
+                    }
+                },
+                _ = terminate.recv() => Control::Drain,
+                _ = interrupt.recv() => Control::Drain,
+            };
+            if sender.send(control).await.is_err() {
+                return;
+            }
+        }
+    });
+    let addresses = server.endpoint().config().addresses.iter();
+    let summary: Vec<String> = addresses
+        .map(|(transport, address)| format!("{} {address}", transport.name().to_lowercase()))
+        .collect();
+    let summary = summary.join(", ");
+    tracing::info!("listening: {summary}");
+    if let Err(error) = daemon::tell_systemd(&format!("READY=1\nSTATUS={summary}")) {
+        tracing::warn!(%error, "systemd cannot be told");
+    }
+    server.run(controls).await;
+    Ok(())
+}

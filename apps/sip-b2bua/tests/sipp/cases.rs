@@ -1,0 +1,99 @@
+//! The cases.
+
+use crate::agent::Agent;
+use crate::probe::Media;
+use crate::stranger::Stranger;
+
+/// A call of a scenario on each side; the agent afterwards, when nothing is left of it.
+fn call(caller: &str, callee: &str, from: &str, to: &str) -> Option<Agent> {
+    let agent = Agent::new(to, "longest_ringing_s = 2")?;
+    let called = Stranger::callee(&agent.network, callee, to);
+    wait_until_it_listens(&agent, to);
+    let calling = Stranger::caller(&agent.network, caller, from);
+    calling.succeed(|| agent.log());
+    called.succeed(|| agent.log());
+    agent.wait_until_closed();
+    Some(agent)
+}
+
+/// SIPp does not say when it listens; the kernel does.
+fn wait_until_it_listens(agent: &Agent, transport: &str) {
+    let file = if transport == "tcp" { "tcp" } else { "udp" };
+    let start = std::time::Instant::now();
+    // Port 5060.
+    while !sockets(agent, file).contains(":13C4 ") {
+        assert!(start.elapsed() < crate::agent::PATIENCE, "the called side does not listen");
+    }
+}
+
+fn sockets(agent: &Agent, file: &str) -> String {
+    let path = format!("/proc/thread-self/net/{file}");
+    agent.network.within(crate::network::Place::Outside, || std::fs::read_to_string(path).unwrap())
+}
+
+fn cause(agent: &Agent) -> String {
+    let records = agent.records();
+    assert_eq!(records.len(), 1, "{records:?}");
+    records[0]["cause"].as_str().unwrap().to_owned()
+}
+
+const WAYS: [(&str, &str); 3] = [("udp", "udp"), ("udp", "tcp"), ("tcp", "tcp")];
+
+#[test]
+fn media_pass_while_the_call_is_up_and_neither_before_nor_after() {
+    for (from, to) in WAYS {
+        let Some(agent) = Agent::new(to, "") else { return };
+        let media = Media::new(&agent.network);
+        assert_eq!(media.passes(), (false, false), "before the call");
+        let called = Stranger::callee(&agent.network, "callee", to);
+        wait_until_it_listens(&agent, to);
+        let calling = Stranger::caller(&agent.network, "caller_long", from);
+        agent.wait_for("sip_calls_answered_total 1");
+        media.wait(|| agent.log());
+        calling.succeed(|| agent.log());
+        called.succeed(|| agent.log());
+        agent.wait_until_closed();
+        let start = std::time::Instant::now();
+        while media.passes() != (false, false) {
+            assert!(start.elapsed() < crate::agent::PATIENCE, "media pass after the call");
+        }
+        assert_eq!(cause(&agent), "bye_of_caller");
+        agent.stop();
+    }
+}
+
+#[test]
+fn calls_are_refused_given_up_and_cancelled() {
+    for (caller, callee, expected) in [
+        ("caller_refused", "callee_busy", "busy"),
+        ("caller_unanswered", "callee_rings", "no_answer"),
+        ("caller_cancels", "callee_rings", "cancelled"),
+    ] {
+        for (from, to) in [("udp", "udp"), ("tcp", "tcp")] {
+            let Some(agent) = call(caller, callee, from, to) else { return };
+            assert_eq!(cause(&agent), expected);
+            agent.stop();
+        }
+    }
+}
+
+#[test]
+fn answers_are_repeated_and_acknowledged_again() {
+    // The caller acknowledges late; the called side repeats its answer after the ACK.
+    let Some(agent) = call("caller_slow_ack", "callee_repeats", "udp", "udp") else { return };
+    assert_eq!(cause(&agent), "bye_of_caller");
+    for counter in ["sip_repeated_total", "sip_repetitions_total"] {
+        assert!(!agent.metrics().contains(&format!("{counter} 0\n")), "{counter}: {}", agent.metrics());
+    }
+    agent.stop();
+}
+
+#[test]
+fn media_move_within_a_call() {
+    for (from, to) in [("udp", "udp"), ("tcp", "tcp")] {
+        let Some(agent) = call("caller_moves", "callee_moves", from, to) else { return };
+        assert_eq!(cause(&agent), "bye_of_caller");
+        assert!(agent.metrics().contains("sip_pinholes_granted_total 3"), "{}", agent.metrics());
+        agent.stop();
+    }
+}

@@ -1,0 +1,17 @@
+//! Calls of a stranger's SIP stack (SIPp) through the agent, with the middlebox on nftables between caller and called side.
+//!
+//! ```text
+//!  namespace `in`                 namespace `mid`                    namespace `out`
+//!  SIPp, 10.1.8.3 ─── in0 10.1.8.1: sip-b2bua, middlebox: 198.51.100.1 out0 ─── SIPp, 198.51.100.9
+//! ```
+//!
+//! Where namespaces, nftables or SIPp are missing they say so and pass, unless `CI=true`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests; clippy knows only functions marked as such")]
+#![allow(clippy::print_stderr, reason = "a test that cannot run says why")]
+
+mod agent;
+mod cases;
+mod network;
+mod probe;
+mod stranger;
