@@ -6,23 +6,25 @@ mod prediction;
 mod result;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use lab::{
-    BackendChoice, BackendError, CompareConfig, Comparison, Conditions, ResultFileError, RunError, Simulator,
-    run_compare,
+    BackendChoice, BackendError, CompareConfig, Comparison, Conditions, Prediction, RawOutcome, RunError,
+    Simulator, TransportSpec, run_compare,
 };
 
-pub(crate) use result::{Destination, Outcome};
+pub(crate) use result::Destination;
+use result::Outcome;
 
 use crate::arguments::{
     CapturePointArguments, EventsArguments, ImpairmentArguments, ProcessingArguments, TrafficArguments,
     UsageError, check_capture,
 };
-use crate::failure::CommandError;
+use crate::failure::{CommandError, Failure, Interrupted};
 use crate::interrupt;
 use crate::origin::origin;
-use crate::output::{OutputArguments, OutputError};
+use crate::output::OutputArguments;
 use crate::progress::Bar;
 use crate::rights::{Rights, WithRights};
 
@@ -64,48 +66,26 @@ pub(crate) struct Arguments {
 /// The reason why there is no comparison, or not a good one.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CompareFailure {
-    #[error(transparent)]
-    Usage(#[from] UsageError),
     #[error("--backend 'namespaces' is refused: {0}; or use --backend simulator")]
     Refused(String),
     #[error(transparent)]
     Failed(BackendError),
     #[error("--out '{}' cannot be written: {error}; name a writable folder, or use --no-report", path.display())]
     Report { path: PathBuf, error: lab::report::ReportError },
-    #[error("--with: {0}")]
-    With(#[from] ResultFileError),
-    #[error(transparent)]
-    Output(#[from] OutputError),
     #[error("{0}")]
     Runs(String),
     #[error("not all was written: {0}; the results above are complete")]
     Incomplete(String),
-    #[error("interrupted: these are the results until then")]
-    Interrupted,
 }
 
-impl CommandError for CompareFailure {
-    /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
-    fn exit_status(&self) -> u8 {
-        match self {
-            Self::Usage(_) | Self::With(_) => 2,
-            Self::Refused(_)
-            | Self::Failed(_)
-            | Self::Report { .. }
-            | Self::Output(_)
-            | Self::Incomplete(_)
-            | Self::Runs(_) => 1,
-            Self::Interrupted => interrupt::INTERRUPTED,
-        }
-    }
-}
+impl CommandError for CompareFailure {}
 
-impl From<RunError> for CompareFailure {
+impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Config(error) => Self::Usage(error.into()),
-            RunError::Backend(BackendError::Refused { because }) => Self::Refused(because),
-            RunError::Backend(error @ BackendError::Failed { .. }) => Self::Failed(error),
+            RunError::Config(error) => UsageError::from(error).into(),
+            RunError::Backend(BackendError::Refused { because }) => CompareFailure::Refused(because).into(),
+            RunError::Backend(error @ BackendError::Failed { .. }) => CompareFailure::Failed(error).into(),
         }
     }
 }
@@ -133,31 +113,65 @@ impl Arguments {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), CompareFailure> {
+pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), Failure> {
     let config = arguments.config()?;
-    config.validate().map_err(UsageError::from)?;
-    let origin = origin();
-    let output = arguments.output.open()?;
-    let earlier = arguments.destination.earlier()?;
-    arguments.destination.prepare()?;
-    check_capture(arguments.pcap.as_deref())?;
-    let events = arguments.events.begin()?;
-    interrupt::stop_on_interrupt(&config.stop);
     let in_real_time = arguments.wants_namespaces() && rights.are_granted();
-    let progress = Bar::of_time(&arguments.output, in_real_time.then(|| expected_time(&config)));
-    let raw = run_compare(&config, &mut WithRights(rights), &mut Simulator);
-    progress.finish();
-    let raw = raw?;
-    let conditions = Conditions { origin, ..Conditions::of_this_host() };
-    let comparison =
-        Comparison::new(&config, &raw, conditions, |transport| prediction::predict(&config, transport));
-    let outcome = Outcome { comparison: &comparison, raw: &raw, events, earlier };
-    let published = arguments.destination.publish(&outcome, &output);
-    if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }
+    let job = Job {
+        config: &config,
+        destination: &arguments.destination,
+        output: &arguments.output,
+        events: &arguments.events,
+        expected: in_real_time.then(|| expected_time(&config)),
+    };
+    let run = || run_compare(&config, &mut WithRights(rights), &mut Simulator);
+    job.carry_out("", run, |transport| prediction::predict(&config, transport))
+}
+
+/// A comparison to be run, and where everything goes that comes of it: what `compare` and `load` have in common.
+pub(crate) struct Job<'a> {
+    pub(crate) config: &'a CompareConfig,
+    pub(crate) destination: &'a Destination,
+    pub(crate) output: &'a OutputArguments,
+    pub(crate) events: &'a EventsArguments,
+    /// How long it takes; `None` where nobody knows.
+    pub(crate) expected: Option<Duration>,
+}
+
+impl Job<'_> {
+    /// Opens all that will be written to, says `announcement`, runs the comparison, and publishes it beside the predictions.
+    pub(crate) fn carry_out(
+        &self,
+        announcement: &str,
+        run: impl FnOnce() -> Result<RawOutcome, RunError>,
+        predict: impl Fn(TransportSpec) -> Result<Prediction, String>,
+    ) -> Result<(), Failure> {
+        let config = self.config;
+        config.validate().map_err(UsageError::from)?;
+        let origin = origin();
+        let output = self.output.open()?;
+        let earlier = self.destination.earlier()?;
+        self.destination.prepare()?;
+        check_capture(config.pcap.as_deref())?;
+        let events = self.events.begin()?;
+        output.tell(announcement)?;
+        interrupt::stop_on_interrupt(&config.stop);
+        let progress = Bar::of_time(self.output, self.expected);
+        let raw = run();
+        progress.finish();
+        let raw = raw?;
+        let conditions = Conditions { origin, ..Conditions::of_this_host() };
+        let comparison = Comparison::new(config, &raw, conditions, predict);
+        let outcome = Outcome { comparison: &comparison, raw: &raw, events, earlier };
+        let published = self.destination.publish(&outcome, &output);
+        if config.stop.is_raised() {
+            return Err(Interrupted(": these are the results until then").into());
+        }
+        published
+    }
 }
 
 /// Returns the time it takes when all is answered soon after the last request.
-pub(crate) fn expected_time(config: &CompareConfig) -> std::time::Duration {
+pub(crate) fn expected_time(config: &CompareConfig) -> Duration {
     let transports = u32::try_from(config.transports.as_slice().len()).unwrap_or(u32::MAX);
     let one_after_the_other = if config.runs_concurrently() { 1 } else { transports };
     config.traffic.duration.saturating_mul(one_after_the_other).saturating_mul(config.repeat.get())

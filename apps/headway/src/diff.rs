@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lab::report::{Page, Room};
-use lab::{ResultDifference, ResultFileError, Saved, report};
+use lab::{ResultDifference, Saved, report};
 
-use crate::failure::CommandError;
-use crate::output::{OutputArguments, OutputError, check_folder};
+use crate::failure::{Failure, FolderError};
+use crate::output::{OutputArguments, check_folder};
 use crate::terminal;
 
 /// Two saved results side by side: conditions that differ, and means that differ beyond their intervals
@@ -30,35 +30,14 @@ pub(crate) struct Arguments {
     output: OutputArguments,
 }
 
-/// Why results are not compared.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum DiffError {
-    #[error(transparent)]
-    File(#[from] ResultFileError),
-    #[error("--out '{}' cannot be written: {error}; name a writable folder", path.display())]
-    Out { path: PathBuf, error: io::Error },
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-impl CommandError for DiffError {
-    /// 1 if the output failed, 2 if what was asked for makes no sense.
-    fn exit_status(&self) -> u8 {
-        match self {
-            Self::File(_) => 2,
-            Self::Out { .. } | Self::Output(_) => 1,
-        }
-    }
-}
-
-pub(crate) fn run(arguments: &Arguments) -> Result<(), DiffError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = arguments.output.open()?;
     let (first, second) = (Saved::read(&arguments.first)?, Saved::read(&arguments.second)?);
     let page = report::difference(&first, &second);
     let difference = ResultDifference::new(&first, &second);
     if let Some(folder) = &arguments.out {
         let written = write(folder, &page, &difference);
-        written.map_err(|error| DiffError::Out { path: folder.clone(), error })?;
+        written.map_err(|error| FolderError { path: folder.clone(), error })?;
     }
     let room = Room { columns: terminal::columns(), all: "--json" };
     Ok(output.write(&report::text(&page, room), &difference)?)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::failure::CommandError;
+use crate::failure::{CommandError, Failure};
 use crate::output::{OutputError, print};
 
 /// A completion script for a shell, on standard output
@@ -29,33 +29,25 @@ pub(crate) struct ManArguments {
 
 /// The reason why documents could not be written.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DocumentError {
-    #[error(transparent)]
-    Output(#[from] OutputError),
-    #[error("DIR '{}' cannot be written: {error}; name a writable folder", directory.display())]
-    Directory { directory: PathBuf, error: io::Error },
+#[error("DIR '{}' cannot be written: {error}; name a writable folder", directory.display())]
+struct DirectoryError {
+    directory: PathBuf,
+    error: io::Error,
 }
 
-impl CommandError for DocumentError {
-    fn exit_status(&self) -> u8 {
-        1
-    }
-}
+impl CommandError for DirectoryError {}
 
-pub(crate) fn completions(
-    arguments: &CompletionsArguments,
-    mut command: Command,
-) -> Result<(), DocumentError> {
+pub(crate) fn completions(arguments: &CompletionsArguments, mut command: Command) -> Result<(), OutputError> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, NAME, &mut script);
-    Ok(print(&String::from_utf8_lossy(&script))?)
+    print(&String::from_utf8_lossy(&script))
 }
 
-pub(crate) fn man(arguments: &ManArguments, command: Command) -> Result<(), DocumentError> {
+pub(crate) fn man(arguments: &ManArguments, command: Command) -> Result<(), Failure> {
     let directory = &arguments.directory;
-    std::fs::create_dir_all(directory)
-        .and_then(|()| clap_mangen::generate_to(command, directory))
-        .map_err(|error| DocumentError::Directory { directory: directory.clone(), error })
+    let written =
+        std::fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(command, directory));
+    Ok(written.map_err(|error| DirectoryError { directory: directory.clone(), error })?)
 }
 
 const NAME: &str = "headway";

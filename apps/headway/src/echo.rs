@@ -6,10 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lab::{
-    Carrier, EncapsulationPorts, EventFile, Expected, Listener, Listening, Protocol, RealError, ServerPlan,
-    TRANSPORTS,
-};
+use lab::{Carrier, EventFile, Expected, Listener, Listening, Protocol, RealError, ServerPlan, TRANSPORTS};
 use sctp::Profile;
 use sctp_io::Clock;
 use serde::Serialize;
@@ -17,12 +14,12 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::arguments::{
-    ANOTHER_ADDRESS, Address, EncapPort, EventsArguments, Place, ProcessingArguments, UsageError,
-    bind_remedy, check_capture, parse_address, parse_congestion,
+    ANOTHER_ADDRESS, Address, EncapPort, EventsArguments, Place, ProcessingArguments, bind_remedy,
+    check_capture, parse_address, parse_congestion,
 };
-use crate::failure::CommandError;
-use crate::interrupt::{Ending, INTERRUPTED, Signals};
-use crate::output::{Output, OutputArguments, OutputError};
+use crate::failure::{CommandError, Failure, Interrupted};
+use crate::interrupt::{Ending, Signals};
+use crate::output::{Output, OutputArguments};
 
 /// The echo server for `load`, until Ctrl-C or SIGTERM
 ///
@@ -71,18 +68,12 @@ fn protocols() -> impl TypedValueParser<Value = Protocol> {
 /// The reason why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EchoError {
-    #[error(transparent)]
-    Usage(#[from] UsageError),
     #[error("--listen '{address}' over {protocol}: {because}; {remedy}")]
     Listen { address: SocketAddr, protocol: &'static str, because: String, remedy: &'static str },
     #[error("the system refuses what a server needs: {0}")]
     System(#[from] std::io::Error),
     #[error("--events: not all was written: {0}")]
     Events(String),
-    #[error("interrupted")]
-    Interrupted,
-    #[error(transparent)]
-    Output(#[from] OutputError),
 }
 
 impl EchoError {
@@ -100,16 +91,7 @@ impl EchoError {
     }
 }
 
-impl CommandError for EchoError {
-    /// Returns 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
-    fn exit_status(&self) -> u8 {
-        match self {
-            Self::Usage(_) => 2,
-            Self::Interrupted => INTERRUPTED,
-            Self::Listen { .. } | Self::System(_) | Self::Events(_) | Self::Output(_) => 1,
-        }
-    }
-}
+impl CommandError for EchoError {}
 
 /// The place where the server can be found; printed as soon as it can.
 #[derive(Debug, Serialize)]
@@ -129,29 +111,21 @@ struct Served {
     encap_port: Option<u16>,
 }
 
-impl Arguments {
-    /// Returns the registered UDP port (RFC 6951 §5.1) unless another is asked for.
-    fn encapsulation(&self) -> EncapsulationPorts {
-        let registered = EncapsulationPorts::default().remote;
-        let local = self.encap_port.map_or(registered, |ports| ports.local);
-        EncapsulationPorts { local, ..EncapsulationPorts::default() }
-    }
-}
-
-pub(crate) fn run(arguments: &Arguments) -> Result<(), EchoError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let place = Place::of("--listen", &arguments.listen)?;
-    let carrier = place.carrier(arguments.encap_port, arguments.encapsulation())?;
+    let carrier = place.carrier_of_server(arguments.encap_port)?;
     arguments.processing.processing()?;
     let output = arguments.output.open()?;
     check_capture(arguments.pcap.as_deref())?;
     let events = arguments.events.begin()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(EchoError::from)?;
     let ending = runtime.block_on(serve(arguments, &place, carrier, &output))?;
     if let Some(because) = events.as_ref().and_then(EventFile::failure) {
-        return Err(EchoError::Events(because));
+        return Err(EchoError::Events(because).into());
     }
     match ending {
-        Ending::Interrupt => Err(EchoError::Interrupted),
+        Ending::Interrupt => Err(Interrupted("").into()),
         Ending::Terminate => Ok(()),
     }
 }
@@ -161,9 +135,9 @@ async fn serve(
     place: &Place,
     carrier: Carrier,
     output: &Output,
-) -> Result<Ending, EchoError> {
+) -> Result<Ending, Failure> {
     let processing = arguments.processing.processing()?;
-    let mut signals = Signals::new()?;
+    let mut signals = Signals::new().map_err(EchoError::from)?;
     let mut servers = Vec::new();
     for protocol in &arguments.transport {
         let at = Listening {

@@ -16,9 +16,9 @@ use emulator::{
 };
 
 use crate::arguments::{CapturePointArguments, ImpairmentArguments, UsageError, check_capture};
-use crate::failure::CommandError;
-use crate::interrupt::{self, Ending, INTERRUPTED};
-use crate::output::{Output, OutputArguments, OutputError};
+use crate::failure::{CommandError, Failure, Interrupted};
+use crate::interrupt::{self, Ending};
+use crate::output::{Output, OutputArguments};
 use crate::rights::Rights;
 use report::Answer;
 
@@ -64,8 +64,6 @@ pub(crate) struct Arguments {
 /// The reason why the emulator did not run, or not well.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EmulateError {
-    #[error(transparent)]
-    Usage(#[from] UsageError),
     #[error("cannot emulate a network here: {0}")]
     Refused(String),
     #[error("--between joins namespaces of this host, which needs root: run it with sudo")]
@@ -83,32 +81,14 @@ pub(crate) enum EmulateError {
     Command { command: OsString, status: ExitStatus },
     #[error("--pcap: not all was written: {0}; the counters above are complete")]
     Capture(String),
-    #[error("interrupted")]
-    Interrupted,
-    #[error(transparent)]
-    Output(#[from] OutputError),
 }
 
 impl CommandError for EmulateError {
-    /// Returns the exit status of the command, if it did not end well; 1 if there was no run, 2 if what was
-    /// asked for makes no sense, 130 after Ctrl-C.
+    /// Returns the exit status of the command, if it did not end well, as shells have it; else 1.
     fn exit_status(&self) -> u8 {
-        match self {
-            Self::Usage(_) => 2,
-            Self::Interrupted => INTERRUPTED,
-            // As shells have it.
-            Self::Command { status, .. } => {
-                let status = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-                status.and_then(|status| u8::try_from(status).ok()).unwrap_or(1)
-            }
-            Self::Refused(_)
-            | Self::NotRoot
-            | Self::NatNotRoot
-            | Self::Emulator(_)
-            | Self::NotRun { .. }
-            | Self::Capture(_)
-            | Self::Output(_) => 1,
-        }
+        let Self::Command { status, .. } = self else { return 1 };
+        let status = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+        status.and_then(|status| u8::try_from(status).ok()).unwrap_or(1)
     }
 }
 
@@ -134,7 +114,7 @@ impl Arguments {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), EmulateError> {
+pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), Failure> {
     let link = arguments.link()?;
     let output = arguments.output.open()?;
     check_capture(arguments.pcap.as_deref())?;
@@ -142,17 +122,15 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), EmulateEr
         (Some((program, rest)), _) => {
             let permission = rights.permission().map_err(EmulateError::Refused)?;
             if arguments.nat && permission == Permission::UserNamespace {
-                return Err(EmulateError::NatNotRoot);
+                return Err(EmulateError::NatNotRoot.into());
             }
             around(arguments, link, &output, program, rest)
         }
         (None, [first, second]) => join(arguments, link, &output, first, second),
-        (None, _) => Err(EmulateError::Usage(UsageError::value(
-            "--between",
-            arguments.between.join(" "),
-            "it joins two namespaces",
-            "name both, or write -- COMMAND",
-        ))),
+        (None, _) => {
+            let (value, because) = (arguments.between.join(" "), "it joins two namespaces");
+            Err(UsageError::value("--between", value, because, "name both, or write -- COMMAND").into())
+        }
     }
 }
 
@@ -163,7 +141,7 @@ fn around(
     output: &Output,
     program: &OsString,
     rest: &[OsString],
-) -> Result<(), EmulateError> {
+) -> Result<(), Failure> {
     let signals = CommandSignals::survive();
     let mut command = Command::new(program);
     command.args(rest);
@@ -174,9 +152,11 @@ fn around(
     let answer = Answer::new(report, Some(status));
     output.write_beside_a_command(&answer.text(), &answer)?;
     match signals.received() {
-        Some(Ending::Interrupt) => Err(EmulateError::Interrupted),
+        Some(Ending::Interrupt) => Err(Interrupted("").into()),
         Some(Ending::Terminate) | None if status.success() => Ok(()),
-        Some(Ending::Terminate) | None => Err(EmulateError::Command { command: program.clone(), status }),
+        Some(Ending::Terminate) | None => {
+            Err(EmulateError::Command { command: program.clone(), status }.into())
+        }
     }
 }
 
@@ -194,26 +174,26 @@ fn join(
     output: &Output,
     first: &str,
     second: &str,
-) -> Result<(), EmulateError> {
+) -> Result<(), Failure> {
     match permission() {
         Ok(Permission::Privileged) => {}
-        Ok(Permission::UserNamespace) => return Err(EmulateError::NotRoot),
-        Err(refused) => return Err(EmulateError::Refused(refused.to_string())),
+        Ok(Permission::UserNamespace) => return Err(EmulateError::NotRoot.into()),
+        Err(refused) => return Err(EmulateError::Refused(refused.to_string()).into()),
     }
     let (signalled, is_signalled) = mpsc::channel();
     interrupt::on_signal(move |ending| {
         let _nobody_waits = signalled.send(ending);
     });
     let (first, second) = (namespace_path(first), namespace_path(second));
-    let emulator = between(link, &first, &second, arguments.options())?;
+    let emulator = between(link, &first, &second, arguments.options()).map_err(EmulateError::from)?;
     // An error means that signals act as by default, which needs nobody to wait for them.
     let ending = is_signalled.recv();
-    let report: EmulatorReport = emulator.stop()?;
+    let report: EmulatorReport = emulator.stop().map_err(EmulateError::from)?;
     let answer = Answer::new(report, None);
     output.write(&answer.text(), &answer)?;
     answer.check_capture()?;
     match ending {
-        Ok(Ending::Interrupt) => Err(EmulateError::Interrupted),
+        Ok(Ending::Interrupt) => Err(Interrupted("").into()),
         Ok(Ending::Terminate) | Err(_) => Ok(()),
     }
 }

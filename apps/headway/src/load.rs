@@ -1,22 +1,17 @@
 //! `headway load`: the load generator against an echo server on another host.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
-use lab::{
-    Backend, CompareConfig, Comparison, Conditions, EncapsulationPorts, Network, RunError, TransportSpec,
-};
+use lab::{Backend, CompareConfig, Network, TransportSpec};
 use netem::Impairments;
 
 use crate::arguments::{
-    Address, EncapPort, EventsArguments, Place, TrafficArguments, UsageError, check_capture, parse_address,
+    Address, EncapPort, EventsArguments, Place, TrafficArguments, UsageError, parse_address,
 };
-use crate::compare::{CompareFailure, Destination, Outcome, expected_time};
-use crate::interrupt;
-use crate::origin::origin;
+use crate::compare::{Destination, Job, expected_time};
+use crate::failure::Failure;
 use crate::output::OutputArguments;
-use crate::progress::Bar;
 
 /// The workload of `compare` against an echo server on another host
 ///
@@ -59,13 +54,7 @@ impl Arguments {
     }
 
     fn network(&self, place: &Place) -> Result<Network, UsageError> {
-        let defaults = EncapsulationPorts::default();
-        let encapsulation = self.encap_port.map_or(defaults, |ports| EncapsulationPorts {
-            local: ports.local,
-            remote: ports.remote.unwrap_or(defaults.remote),
-        });
-        let carrier = place.carrier(self.encap_port, encapsulation)?;
-        Ok(Network { to: place.addresses.clone(), carrier })
+        Ok(Network { to: place.addresses.clone(), carrier: place.carrier_of_client(self.encap_port)? })
     }
 
     /// Checks the UDP ports, of which every association has one of its own.
@@ -85,27 +74,17 @@ impl Arguments {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), CompareFailure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (config, place) = (arguments.config()?, Place::of("--to", &arguments.to)?);
     let mut network = arguments.network(&place)?;
-    config.validate().map_err(UsageError::from)?;
-    let origin = origin();
-    let output = arguments.output.open()?;
-    let earlier = arguments.destination.earlier()?;
-    arguments.destination.prepare()?;
-    check_capture(arguments.pcap.as_deref())?;
-    let events = arguments.events.begin()?;
-    output.tell(&place.resolutions())?;
-    interrupt::stop_on_interrupt(&config.stop);
-    let expected: Duration = expected_time(&config);
-    let progress = Bar::of_time(&arguments.output, Some(expected));
-    let raw = network.run(&config, config.transports.as_slice());
-    progress.finish();
-    let raw = raw.map_err(RunError::Backend)?;
-    let conditions = Conditions { origin, ..Conditions::of_this_host() };
+    let job = Job {
+        config: &config,
+        destination: &arguments.destination,
+        output: &arguments.output,
+        events: &arguments.events,
+        expected: Some(expected_time(&config)),
+    };
+    let run = || Ok(network.run(&config, config.transports.as_slice())?);
     let unknown = |_transport| Err("nobody knows what the network does to packets".to_owned());
-    let comparison = Comparison::new(&config, &raw, conditions, unknown);
-    let outcome = Outcome { comparison: &comparison, raw: &raw, events, earlier };
-    let published = arguments.destination.publish(&outcome, &output);
-    if config.stop.is_raised() { Err(CompareFailure::Interrupted) } else { published }
+    job.carry_out(&place.resolutions(), run, unknown)
 }

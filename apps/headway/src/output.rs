@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::arguments::JsonTarget;
+use crate::failure::CommandError;
 
 /// The output options that every command has.
 #[derive(Debug, Clone, Args)]
@@ -31,6 +32,8 @@ pub(crate) enum OutputError {
     #[error("the result cannot be expressed in JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
+
+impl CommandError for OutputError {}
 
 impl OutputArguments {
     /// Opens what results will be written to. Comes before the run: afterwards is too late to learn that a file cannot be

@@ -16,10 +16,7 @@ use std::net::SocketAddr;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::arguments::UsageError;
-use crate::failure::CommandError;
-use crate::interrupt::INTERRUPTED;
-use crate::output::OutputError;
+use crate::failure::{CommandError, Failure};
 
 /// Throughput and round trips over SCTP and TCP, and the processor time they cost
 #[derive(Debug, Args)]
@@ -79,8 +76,6 @@ impl MessageProtocol {
 /// The reason why nothing was measured, or not all of it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PerfError {
-    #[error(transparent)]
-    Usage(#[from] UsageError),
     #[error("--listen '{address}' over {protocol}: {because}; {remedy}")]
     Listen { address: SocketAddr, protocol: &'static str, because: String, remedy: &'static str },
     #[error(
@@ -101,36 +96,16 @@ pub(crate) enum PerfError {
     Tcp(#[from] lab::RealError),
     #[error("the system refuses what a measurement needs: {0}")]
     System(#[from] std::io::Error),
-    #[error("interrupted")]
-    Interrupted,
-    #[error(transparent)]
-    Output(#[from] OutputError),
 }
 
-impl CommandError for PerfError {
-    /// Returns 1 if the run failed, 2 if what was asked for makes no sense, 130 after Ctrl-C.
-    fn exit_status(&self) -> u8 {
-        match self {
-            Self::Usage(_) => 2,
-            Self::Interrupted => INTERRUPTED,
-            Self::Listen { .. }
-            | Self::Unreachable { .. }
-            | Self::Busy
-            | Self::BrokeOff(_)
-            | Self::WrongLength(_)
-            | Self::Tcp(_)
-            | Self::System(_)
-            | Self::Output(_) => 1,
-        }
-    }
-}
+impl CommandError for PerfError {}
 
 /// Returns the error for something between the two ends that went wrong.
 fn broke_off(error: impl std::fmt::Display) -> PerfError {
     PerfError::BrokeOff(error.to_string())
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), PerfError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.end {
         End::Server(arguments) => server::run(arguments),
         End::Client(arguments) => client::run(arguments),

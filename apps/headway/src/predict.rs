@@ -14,8 +14,7 @@ pub(crate) use response_time::{STUDY_RTO, s4_equation};
 use clap::{Args, Subcommand, ValueEnum};
 use models::ModelError;
 
-use crate::failure::CommandError;
-use crate::output::OutputError;
+use crate::failure::{CommandError, Failure};
 
 /// What theory says: the formulas of the studies, and our own model
 #[derive(Debug, Args)]
@@ -72,25 +71,18 @@ pub(crate) enum PredictError {
     Diverges(models::Probability),
     #[error("{0}: choose smaller values")]
     Model(ModelError),
-    #[error(transparent)]
-    Output(#[from] OutputError),
 }
 
 impl CommandError for PredictError {
-    /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
+    /// Returns 2: what was asked for makes no sense.
     fn exit_status(&self) -> u8 {
-        match self {
-            Self::Output(_) => 1,
-            Self::Mismatch { .. }
-            | Self::NoLoad
-            | Self::EmptyMessage
-            | Self::EmptySegment
-            | Self::UnlimitedRate
-            | Self::NoWindow
-            | Self::SmallMtu { .. }
-            | Self::Diverges(_)
-            | Self::Model(_) => 2,
-        }
+        2
+    }
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        PredictError::from(error).into()
     }
 }
 
@@ -112,7 +104,7 @@ impl From<ModelError> for PredictError {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.prediction {
         Prediction::ResponseTime(arguments) => response_time::run(arguments),
         Prediction::SimcoLoad(arguments) => simco_load::run(arguments),

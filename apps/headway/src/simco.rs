@@ -8,7 +8,6 @@ mod request;
 mod tuple;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -23,10 +22,9 @@ use self::request::{
     DisableArguments, EnableArguments, EnableReservedArguments, LifetimeArguments, ListArguments,
     ReserveArguments, StatusArguments,
 };
-use crate::arguments::UsageError;
-use crate::failure::CommandError;
-use crate::interrupt::{Ending, INTERRUPTED, Signals};
-use crate::output::{Output, OutputArguments, OutputError};
+use crate::failure::{CommandError, Failure, Interrupted};
+use crate::interrupt::{Ending, Signals};
+use crate::output::{Output, OutputArguments};
 
 /// A SIMCO agent (RFC 4540): opens pinholes on a middlebox
 ///
@@ -71,12 +69,6 @@ struct WatchArguments {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SimcoError {
     #[error(transparent)]
-    Usage(#[from] UsageError),
-    #[error("--key-file '{}': {because}", path.display())]
-    KeyFile { path: PathBuf, because: String },
-    #[error("--tls-ca '{}': {because}", path.display())]
-    TlsFile { path: PathBuf, because: String },
-    #[error(transparent)]
     Connect(#[from] ConnectError),
     #[error(
         "no session within {timeout:?}; is the middlebox running, are these its ports? --timeout waits longer"
@@ -88,39 +80,19 @@ pub(crate) enum SimcoError {
     Closed(AgentCloseReason),
     #[error("the system refuses what an agent needs: {0}")]
     System(#[from] std::io::Error),
-    #[error(transparent)]
-    Control(#[from] control::ControlError),
-    #[error("interrupted")]
-    Interrupted,
-    #[error(transparent)]
-    Output(#[from] OutputError),
 }
 
-impl CommandError for SimcoError {
-    /// Returns 1 if it was not done, 2 if what was asked for makes no sense, 130 after Ctrl-C.
-    fn exit_status(&self) -> u8 {
-        match self {
-            Self::Usage(_) | Self::KeyFile { .. } | Self::TlsFile { .. } => 2,
-            Self::Interrupted => INTERRUPTED,
-            Self::Connect(_)
-            | Self::NoAnswer { .. }
-            | Self::Refused(_)
-            | Self::Closed(_)
-            | Self::Control(_)
-            | Self::System(_)
-            | Self::Output(_) => 1,
-        }
-    }
-}
+impl CommandError for SimcoError {}
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), SimcoError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(SimcoError::from)?;
     runtime.block_on(async {
-        let mut signals = Signals::new()?;
+        let mut signals = Signals::new().map_err(SimcoError::from)?;
         tokio::select! {
             outcome = arguments.command.run(&arguments.connection) => outcome,
             ending = signals.next() => match ending {
-                Ending::Interrupt => Err(SimcoError::Interrupted),
+                Ending::Interrupt => Err(Interrupted("").into()),
                 Ending::Terminate => Ok(()),
             },
         }
@@ -128,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), SimcoError> {
 }
 
 impl Command {
-    async fn run(&self, connection: &ConnectionArguments) -> Result<(), SimcoError> {
+    async fn run(&self, connection: &ConnectionArguments) -> Result<(), Failure> {
         let (request, output) = match self {
             Self::Per(arguments) => (arguments.request(), &arguments.output),
             Self::Prr(arguments) => (arguments.request(), &arguments.output),
@@ -150,7 +122,7 @@ async fn ask(
     connection: &ConnectionArguments,
     request: PolicyRequest,
     output: &OutputArguments,
-) -> Result<(), SimcoError> {
+) -> Result<(), Failure> {
     let output = output.open()?;
     let (agent, _events) = connection.connect(Resynchronisation::Never, None).await?;
     let outcome = agent.request(request).await;
@@ -165,7 +137,7 @@ async fn ask(
 }
 
 /// Returns all rules, each with its status unless only numbers are wanted.
-async fn list(connection: &ConnectionArguments, arguments: &ListArguments) -> Result<(), SimcoError> {
+async fn list(connection: &ConnectionArguments, arguments: &ListArguments) -> Result<(), Failure> {
     let output = arguments.output.open()?;
     let (agent, _events) = connection.connect(Resynchronisation::Never, None).await?;
     let outcome = statuses(&agent, arguments.numbers).await;
@@ -203,20 +175,27 @@ async fn statuses(agent: &SimcoAgent, only_numbers: bool) -> Result<Listing, Req
     Ok(Listing::new(pids, rules))
 }
 
-fn refused(output: &Output, error: RequestError) -> Result<(), SimcoError> {
-    match error {
-        RequestError::Refused(code) => {
-            output.write("", &Refusal::new(code))?;
-            Err(SimcoError::Refused(code))
+/// Returns the error of a request that was not done, and writes it where JSON is wanted.
+fn refused(output: &Output, error: RequestError) -> Result<(), Failure> {
+    if let RequestError::Refused(code) = error {
+        output.write("", &Refusal::new(code))?;
+    }
+    Err(SimcoError::from(error).into())
+}
+
+impl From<RequestError> for SimcoError {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Refused(code) => Self::Refused(code),
+            RequestError::Closed(reason) => Self::Closed(reason),
+            RequestError::NotConnected => Self::Closed(AgentCloseReason::Lost),
         }
-        RequestError::Closed(reason) => Err(SimcoError::Closed(reason)),
-        RequestError::NotConnected => Err(SimcoError::Closed(AgentCloseReason::Lost)),
     }
 }
 
 /// Prints the rules there are, then what becomes of them; when the session breaks, it goes on over the next
 /// one.
-async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> Result<(), SimcoError> {
+async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> Result<(), Failure> {
     let output = arguments.output.open()?;
     let reconnection = Some(Reconnection::default());
     let (_agent, mut events) = connection.connect(Resynchronisation::Always, reconnection).await?;
@@ -233,7 +212,7 @@ async fn watch(connection: &ConnectionArguments, arguments: &WatchArguments) -> 
             event = events.next() => event,
             () = &mut over => return Ok(()),
         };
-        let Some(event) = event else { return Err(SimcoError::Closed(ended)) };
+        let Some(event) = event else { return Err(SimcoError::Closed(ended).into()) };
         if let AgentEvent::Closed { reason } = event {
             ended = reason;
         }

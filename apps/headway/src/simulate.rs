@@ -10,7 +10,7 @@ use lab::simulation::SimulationError;
 use lab::{Conditions, StopSignal, report};
 use serde::Serialize;
 
-use crate::failure::CommandError;
+use crate::failure::{CommandError, Failure, FolderError, Interrupted};
 use crate::interrupt;
 use crate::origin::origin;
 use crate::output::{Output, OutputArguments, OutputError, check_folder};
@@ -54,32 +54,28 @@ pub(crate) struct Arguments {
 /// The reason why a plan was not run to its end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SimulateError {
-    #[error("PLAN '{}' cannot be read: {error}; name a TOML file", path.display())]
-    Unreadable { path: PathBuf, error: io::Error },
-    #[error("{}: {error}", path.display())]
-    Plan { path: PathBuf, error: PlanError },
     #[error("--world 'namespaces' is refused: {0}; or use --world simulator")]
     Refused(String),
     #[error("the plan cannot be run with --world '{}': {error}", world.name())]
     Run { world: PlanWorld, error: SimulationError },
-    #[error("--out '{}' cannot be written: {error}; name a writable folder", path.display())]
-    Out { path: PathBuf, error: io::Error },
     #[error("not a full success: flows ended early; see \"because\" in the result")]
     Flows,
-    #[error("interrupted: these are the runs until then")]
-    Interrupted,
-    #[error(transparent)]
-    Output(#[from] OutputError),
 }
 
-impl CommandError for SimulateError {
-    /// Returns 1 if the run failed, 2 if what was asked for makes no sense.
+impl CommandError for SimulateError {}
+
+/// The reason why a file is no plan.
+#[derive(Debug, thiserror::Error)]
+enum PlanFileError {
+    #[error("PLAN '{}' cannot be read: {error}; name a TOML file", path.display())]
+    Unreadable { path: PathBuf, error: io::Error },
+    #[error("{}: {error}", path.display())]
+    Plan { path: PathBuf, error: PlanError },
+}
+
+impl CommandError for PlanFileError {
     fn exit_status(&self) -> u8 {
-        match self {
-            Self::Unreadable { .. } | Self::Plan { .. } => 2,
-            Self::Refused(_) | Self::Run { .. } | Self::Out { .. } | Self::Flows | Self::Output(_) => 1,
-            Self::Interrupted => interrupt::INTERRUPTED,
-        }
+        2
     }
 }
 
@@ -92,14 +88,14 @@ struct Checked {
     runs: usize,
 }
 
-pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), SimulateError> {
+pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), Failure> {
     let plan = arguments.read()?;
     let output = arguments.output.open()?;
     if arguments.check {
         return Ok(report_check(&output, &plan)?);
     }
     if let Some(folder) = &arguments.out {
-        check_folder(folder).map_err(|error| SimulateError::Out { path: folder.clone(), error })?;
+        check_folder(folder).map_err(|error| FolderError { path: folder.clone(), error })?;
     }
     if arguments.wants_namespaces() {
         rights.permission().map_err(SimulateError::Refused)?;
@@ -120,16 +116,16 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), SimulateE
         let written = report::html(&page.title, &[&page]).map_err(io::Error::other);
         let written = written.and_then(|html| std::fs::write(folder.join("report.html"), html));
         let written = written.and_then(|()| write_plan_report(folder, &result));
-        written.map_err(|error| SimulateError::Out { path: folder.clone(), error })
+        written.map_err(|error| FolderError { path: folder.clone(), error })
     });
     let room = Room { columns: terminal::columns(), all: "--json" };
     output.write(&report::text(&page, room), &result)?;
     written.transpose()?;
     if options.stop.is_raised() {
-        return Err(SimulateError::Interrupted);
+        return Err(Interrupted(": these are the runs until then").into());
     }
     if result.cells.iter().any(|cell| cell.metrics.contains_key("because")) {
-        Err(SimulateError::Flows)
+        Err(SimulateError::Flows.into())
     } else {
         Ok(())
     }
@@ -141,11 +137,11 @@ impl Arguments {
         !self.check && self.world == PlanWorld::Namespaces
     }
 
-    fn read(&self) -> Result<Plan, SimulateError> {
+    fn read(&self) -> Result<Plan, PlanFileError> {
         let text = std::fs::read_to_string(&self.plan);
-        let text = text.map_err(|error| SimulateError::Unreadable { path: self.plan.clone(), error })?;
+        let text = text.map_err(|error| PlanFileError::Unreadable { path: self.plan.clone(), error })?;
         let mut plan =
-            Plan::parse(&text).map_err(|error| SimulateError::Plan { path: self.plan.clone(), error })?;
+            Plan::parse(&text).map_err(|error| PlanFileError::Plan { path: self.plan.clone(), error })?;
         if let Some(count) = self.seeds {
             plan.seeds = (self.seed..self.seed.saturating_add(count)).collect();
         }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
-use lab::Carrier;
+use lab::{Carrier, EncapsulationPorts};
 use sctp::BindError;
 
 use super::UsageError;
@@ -159,13 +159,21 @@ impl Place {
         Err(UsageError::value(option, value, "TCP has its own protocol number", "leave ip: out"))
     }
 
-    /// Returns the carrier of SCTP, with these UDP ports where it needs some.
-    pub(crate) fn carrier(
-        &self,
-        option: Option<EncapPort>,
-        ports: lab::EncapsulationPorts,
-    ) -> Result<Carrier, UsageError> {
-        match option {
+    /// Returns the carrier of a client's SCTP: any UDP port to the registered one (RFC 6951 §5.1), unless others are given.
+    pub(crate) fn carrier_of_client(&self, given: Option<EncapPort>) -> Result<Carrier, UsageError> {
+        let EncapsulationPorts { local, remote } = EncapsulationPorts::default();
+        let remote = given.and_then(|ports| ports.remote).unwrap_or(remote);
+        self.carrier(given, EncapsulationPorts { local: given.map_or(local, |ports| ports.local), remote })
+    }
+
+    /// Returns the carrier of a server's SCTP: the registered UDP port, unless another is given.
+    pub(crate) fn carrier_of_server(&self, given: Option<EncapPort>) -> Result<Carrier, UsageError> {
+        let EncapsulationPorts { remote, .. } = EncapsulationPorts::default();
+        self.carrier(given, EncapsulationPorts { local: given.map_or(remote, |ports| ports.local), remote })
+    }
+
+    fn carrier(&self, given: Option<EncapPort>, ports: EncapsulationPorts) -> Result<Carrier, UsageError> {
+        match given {
             Some(given) if self.over_ip => Err(UsageError::value(
                 "--encap-port",
                 given.local.to_string(),

@@ -1,7 +1,9 @@
 //! The mistakes that no option can know alone: options that do not go together, values that depend on others. The laboratory
 //! names fields and bounds; here they get the names of options.
 
-use lab::{CompareError, TraceFileError, Workload};
+use lab::{CompareError, ResultFileError, TraceFileError, Workload};
+
+use crate::failure::CommandError;
 
 /// Wrong usage, found after the options were read one by one: exit status 2.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -14,9 +16,23 @@ pub(crate) enum UsageError {
     Rate(#[from] models::ModelError),
     #[error("--arrivals {0}")]
     Trace(String),
+    #[error("--with: {0}")]
+    With(String),
     /// What options have refused before, one by one.
     #[error(transparent)]
     Comparison(CompareError),
+}
+
+impl CommandError for UsageError {
+    fn exit_status(&self) -> u8 {
+        2
+    }
+}
+
+impl CommandError for ResultFileError {
+    fn exit_status(&self) -> u8 {
+        2
+    }
 }
 
 impl UsageError {

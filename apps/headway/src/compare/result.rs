@@ -8,6 +8,8 @@ use lab::{CompareResult, Comparison, EventFile, RawOutcome, ResultDifference, Sa
 use serde::Serialize;
 
 use super::CompareFailure;
+use crate::arguments::UsageError;
+use crate::failure::Failure;
 use crate::output::{Output, check_folder};
 use crate::terminal;
 
@@ -63,13 +65,14 @@ impl Destination {
     }
 
     /// Returns the result to compare with. Comes before the run, which may move its folder.
-    pub(crate) fn earlier(&self) -> Result<Option<Saved>, CompareFailure> {
-        Ok(self.with.as_deref().map(Saved::read).transpose()?)
+    pub(crate) fn earlier(&self) -> Result<Option<Saved>, UsageError> {
+        let earlier = self.with.as_deref().map(Saved::read).transpose();
+        earlier.map_err(|error| UsageError::With(error.to_string()))
     }
 
     /// Writes and prints everything; an error if a run failed, or something could not be written: the table is printed all
     /// the same.
-    pub(crate) fn publish(&self, outcome: &Outcome<'_>, output: &Output) -> Result<(), CompareFailure> {
+    pub(crate) fn publish(&self, outcome: &Outcome<'_>, output: &Output) -> Result<(), Failure> {
         let result = &outcome.comparison.result;
         let reported = self.folder().map(|folder| self.report(folder, outcome));
         let report = reported.as_ref().and_then(|written| written.as_ref().ok());
@@ -85,7 +88,7 @@ impl Destination {
         reported.transpose()?;
         printed?;
         outcome.check_files()?;
-        verdict(result)
+        Ok(verdict(result)?)
     }
 
     fn report(&self, folder: &Path, outcome: &Outcome<'_>) -> Result<Reported, CompareFailure> {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use clap::Args;
-use lab::EncapsulationPorts;
 use sctp::MessageBundling;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -24,8 +23,9 @@ use crate::arguments::{
     Address, EncapPort, Place, UsageError, check_capture, parse_congestion, parse_perf_address,
     parse_positive_duration, parse_share, parse_size,
 };
+use crate::failure::{Failure, Interrupted};
 use crate::interrupt::{Ending, Signals};
-use crate::output::{Output, OutputArguments};
+use crate::output::{Output, OutputArguments, OutputError};
 
 /// Sends as much as the server takes, or one message at a time, and prints what arrived there
 #[derive(Debug, Args)]
@@ -85,11 +85,6 @@ impl Arguments {
     fn target(&self) -> Result<Target, UsageError> {
         let place = Place::of("--to", &self.to)?;
         place.check_protocol("--to", self.transport == MessageProtocol::Sctp)?;
-        let defaults = EncapsulationPorts::default();
-        let ports = self.encap_port.map_or(defaults, |ports| EncapsulationPorts {
-            local: ports.local,
-            remote: ports.remote.unwrap_or(defaults.remote),
-        });
         if let Some(ports) = self.encap_port.filter(|ports| ports.local > 0) {
             // The control conversation has an association of its own.
             let because = "every association needs a UDP port of its own, and there are two at least";
@@ -104,7 +99,7 @@ impl Arguments {
                 "add --transport tcp, or leave it out",
             ));
         }
-        let carrier = place.carrier(self.encap_port, ports)?;
+        let carrier = place.carrier_of_client(self.encap_port)?;
         let mut association = association();
         association.streams.outbound = self.streams;
         if let Some(name) = self.sctp_congestion {
@@ -169,32 +164,33 @@ impl Arguments {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), PerfError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (target, load) = (arguments.target()?, arguments.load()?);
     let output = arguments.output.open()?;
     output.tell(&target.place.resolutions())?;
     check_capture(arguments.pcap.as_deref())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(PerfError::from)?;
     runtime.block_on(measure(arguments, target, load, &output))
 }
 
-async fn measure(
-    arguments: &Arguments,
-    target: Target,
-    load: Load,
-    output: &Output,
-) -> Result<(), PerfError> {
-    let signals = Signals::new()?;
-    let plan = Plan { run: random()?, message_bytes: arguments.message, is_echoed: arguments.ping };
+async fn measure(arguments: &Arguments, target: Target, load: Load, output: &Output) -> Result<(), Failure> {
+    let signals = Signals::new().map_err(PerfError::from)?;
+    let plan = Plan {
+        run: random().map_err(PerfError::from)?,
+        message_bytes: arguments.message,
+        is_echoed: arguments.ping,
+    };
     let mut control = target.connect().await?;
     control.connection.say(&Opening::Run(plan)).await?;
     match control.connection.hear().await? {
         Some(Answer::Ready) => {}
-        Some(Answer::Busy) => return Err(PerfError::Busy),
-        Some(Answer::Interval(_) | Answer::Report(_)) | None => return Err(no_answer()),
+        Some(Answer::Busy) => return Err(PerfError::Busy.into()),
+        Some(Answer::Interval(_) | Answer::Report(_)) | None => return Err(no_answer().into()),
     }
     let (phase, _) = watch::channel(Phase::Waiting);
-    let mut workers = Workers::start(arguments.associations, &target, &load, plan.run, &phase)?;
+    let workers = Workers::start(arguments.associations, &target, &load, plan.run, &phase);
+    let mut workers = workers.map_err(PerfError::from)?;
     tokio::spawn(stop_on_signal(signals, phase.clone()));
     workers.connected().await?;
     let cpu_before = process_time();
@@ -219,7 +215,7 @@ async fn measure(
     control.connection.close().await?;
     let is_interrupted = is_stopped(&phase.borrow());
     conclude(arguments, &report, cpu, shown, times_ns)?;
-    if is_interrupted { Err(PerfError::Interrupted) } else { Ok(()) }
+    if is_interrupted { Err(Interrupted("").into()) } else { Ok(()) }
 }
 
 /// Prints intervals until all workers are done; their round-trip times.
@@ -227,7 +223,7 @@ async fn listen_while(
     workers: &mut Workers,
     control: &mut Connection,
     shown: &mut Shown<'_>,
-) -> Result<Vec<u64>, PerfError> {
+) -> Result<Vec<u64>, Failure> {
     let mut times_ns = Vec::new();
     let mut left = workers.associations;
     while left > 0 {
@@ -246,11 +242,11 @@ async fn listen_while(
 }
 
 /// Waits for the next answer after the client has finished; returns the report, if it is that.
-async fn listen(control: &mut Connection, shown: &mut Shown<'_>) -> Result<Option<ArrivalReport>, PerfError> {
+async fn listen(control: &mut Connection, shown: &mut Shown<'_>) -> Result<Option<ArrivalReport>, Failure> {
     match control.hear().await? {
-        Some(Answer::Interval(interval)) => shown.add(interval).map(|()| None),
+        Some(Answer::Interval(interval)) => Ok(shown.add(interval).map(|()| None)?),
         Some(Answer::Report(report)) => Ok(Some(report)),
-        Some(Answer::Ready | Answer::Busy) | None => Err(no_answer()),
+        Some(Answer::Ready | Answer::Busy) | None => Err(no_answer().into()),
     }
 }
 
@@ -262,7 +258,7 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     /// Adds an interval. A part of a second at the end says little by itself: it belongs to the second before.
-    fn add(&mut self, interval: Interval) -> Result<(), PerfError> {
+    fn add(&mut self, interval: Interval) -> Result<(), OutputError> {
         match self.intervals.last_mut() {
             Some(last) if interval.is_sliver() => *last = last.joined(interval),
             _ => {
@@ -280,7 +276,7 @@ fn conclude(
     cpu: Duration,
     Shown { intervals, output }: Shown<'_>,
     times_ns: Vec<u64>,
-) -> Result<(), PerfError> {
+) -> Result<(), Failure> {
     let result = RunResult {
         headway: env!("CARGO_PKG_VERSION"),
         transport: arguments.transport.name(),
@@ -296,7 +292,7 @@ fn conclude(
         rtt_us: arguments.ping.then(|| RoundTrips::new(times_ns)),
     };
     output.write(&result.text(), &result)?;
-    if report.wrong_length > 0 { Err(PerfError::WrongLength(report.wrong_length)) } else { Ok(()) }
+    if report.wrong_length > 0 { Err(PerfError::WrongLength(report.wrong_length).into()) } else { Ok(()) }
 }
 
 /// The first Ctrl-C ends the run early; another one, or SIGTERM, the program.

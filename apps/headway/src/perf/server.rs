@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use lab::{Carrier, EncapsulationPorts};
+use lab::Carrier;
 use sctp::AssociationConfig;
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -19,6 +19,7 @@ use super::host::Host;
 use super::threads::Threads;
 use super::{MessageProtocol, PerfError};
 use crate::arguments::{ANOTHER_ADDRESS, Address, EncapPort, Place, check_capture, parse_perf_address};
+use crate::failure::{Failure, Interrupted};
 use crate::interrupt::{Ending, Signals};
 use crate::output::{Output, OutputArguments};
 
@@ -58,18 +59,16 @@ struct Listening {
     encap_port: Option<u16>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), PerfError> {
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let place = Place::of("--listen", &arguments.listen)?;
     place.check_protocol("--listen", arguments.transport == MessageProtocol::Sctp)?;
-    let registered = EncapsulationPorts::default().remote;
-    let local = arguments.encap_port.map_or(registered, |ports| ports.local);
-    let ports = EncapsulationPorts { local, ..EncapsulationPorts::default() };
-    let carrier = place.carrier(arguments.encap_port, ports)?;
+    let carrier = place.carrier_of_server(arguments.encap_port)?;
     let output = arguments.output.open()?;
     check_capture(arguments.pcap.as_deref())?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(PerfError::from)?;
     match runtime.block_on(serve(arguments, &place, carrier, &output))? {
-        Ending::Interrupt => Err(PerfError::Interrupted),
+        Ending::Interrupt => Err(Interrupted("").into()),
         Ending::Terminate => Ok(()),
     }
 }
@@ -79,8 +78,8 @@ async fn serve(
     place: &Place,
     carrier: Carrier,
     output: &Output,
-) -> Result<Ending, PerfError> {
-    let mut signals = Signals::new()?;
+) -> Result<Ending, Failure> {
+    let mut signals = Signals::new().map_err(PerfError::from)?;
     let (finished, mut runs) = mpsc::unbounded_channel();
     let host = Arc::new(Host::new(finished));
     let mut tasks = JoinSet::new();

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::loss::{Loss, parse_loss};
 use super::{PredictError, Study, ms};
 use crate::arguments::{RateArguments, format_duration, parse_duration, parse_positive_duration};
+use crate::failure::Failure;
 use crate::output::OutputArguments;
 
 /// The response time of a transaction on a path that loses packets
@@ -97,7 +98,7 @@ struct Answer {
     ccdf: Option<Vec<(f64, f64)>>,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = arguments.output.open()?;
     arguments.check()?;
     let answer = match arguments.study {

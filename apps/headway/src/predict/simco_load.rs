@@ -8,8 +8,8 @@ use models::Rate;
 use models::studies::s4::{SimcoWorkload, simco_load, simco_sufficient_streams};
 use serde::Serialize;
 
-use super::PredictError;
 use crate::arguments::{format_duration, parse_duration, parse_positive_duration, parse_rate};
+use crate::failure::Failure;
 use crate::output::OutputArguments;
 
 /// The load of a SIMCO session: pinholes opened, refreshed and closed
@@ -44,7 +44,7 @@ struct Answer {
     sufficient_streams: NonZeroU32,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = arguments.output.open()?;
     let workload = SimcoWorkload {
         opening_rate: arguments.opening_rate,

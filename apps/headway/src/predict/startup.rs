@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{PredictError, ms};
 use crate::arguments::{format_duration, parse_duration, parse_positive_duration, parse_size};
+use crate::failure::Failure;
 use crate::output::OutputArguments;
 
 /// The delay of messages in slow start on a new path
@@ -55,7 +56,7 @@ struct Transfer {
     transfer_ms: f64,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = arguments.output.open()?;
     let startup = Startup {
         message_bytes: NonZeroU32::new(arguments.message).ok_or(PredictError::EmptyMessage)?,

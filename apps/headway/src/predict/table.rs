@@ -7,6 +7,7 @@ use models::studies::s4::{self, PublishedTransport};
 use serde::Serialize;
 
 use super::{PredictError, ms};
+use crate::failure::Failure;
 use crate::output::OutputArguments;
 
 /// A study's published table of response times, recomputed
@@ -43,7 +44,7 @@ struct Row {
     published_ms: f64,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = arguments.output.open()?;
     let answer = match arguments.study {
         TabledStudy::S4 => Answer { study: "S4", rows: s4_rows()? },

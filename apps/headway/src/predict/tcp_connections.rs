@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::PredictError;
 use crate::arguments::{RateArguments, format_duration, parse_duration};
+use crate::failure::Failure;
 use crate::output::OutputArguments;
 
 /// How many parallel TCP connections answer soonest
@@ -33,7 +34,7 @@ struct Answer {
     connections: NonZeroU32,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = arguments.output.open()?;
     let rate = arguments.load.rate()?.ok_or(PredictError::NoLoad)?;
     let optimal = optimal_connections(rate, arguments.rtt)?;

@@ -14,6 +14,7 @@ use super::PredictError;
 use crate::arguments::{
     format_duration, parse_duration, parse_positive_duration, parse_probability, parse_size,
 };
+use crate::failure::Failure;
 use crate::output::OutputArguments;
 
 /// The rate of a sender without pause on a path that loses packets
@@ -74,7 +75,7 @@ struct Answer {
     equation: &'static str,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<(), PredictError> {
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = arguments.output.open()?;
     let segment = NonZeroU32::new(arguments.segment).ok_or(PredictError::EmptySegment)?;
     let (rate, equation) = arguments.rate()?;

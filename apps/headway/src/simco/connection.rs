@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use lab::EncapsulationPorts;
 use simco::agent::{AgentSettings, Credentials, Reconnection, Resynchronisation};
 use simco::{Key, Owner};
 use simco_agent::{AgentEvents, Carrier, Middlebox, SimcoAgent, TlsTrust, Transport};
 
 use super::SimcoError;
 use crate::arguments::{Address, EncapPort, Place, UsageError, parse_address};
+use crate::failure::Failure;
 
 /// The options that all commands of the agent have.
 #[derive(Debug, Args)]
@@ -71,7 +71,7 @@ impl ConnectionArguments {
         &self,
         resynchronisation: Resynchronisation,
         reconnection: Option<Reconnection>,
-    ) -> Result<(SimcoAgent, AgentEvents), SimcoError> {
+    ) -> Result<(SimcoAgent, AgentEvents), Failure> {
         let credentials = self.credentials()?;
         let settings =
             AgentSettings { credentials, resynchronisation, reconnection, ..AgentSettings::default() };
@@ -85,18 +85,13 @@ impl ConnectionArguments {
             }
         };
         match tokio::time::timeout(self.timeout, connecting).await {
-            Ok(connected) => Ok(connected?),
-            Err(_) => Err(SimcoError::NoAnswer { timeout: self.timeout }),
+            Ok(connected) => Ok(connected.map_err(SimcoError::from)?),
+            Err(_) => Err(SimcoError::NoAnswer { timeout: self.timeout }.into()),
         }
     }
 
     fn middlebox(&self, place: Place) -> Result<Middlebox, UsageError> {
-        let defaults = EncapsulationPorts::default();
-        let ports = self.encap_port.map_or(defaults, |ports| EncapsulationPorts {
-            local: ports.local,
-            remote: ports.remote.unwrap_or(defaults.remote),
-        });
-        let carrier = match place.carrier(self.encap_port, ports)? {
+        let carrier = match place.carrier_of_client(self.encap_port)? {
             lab::Carrier::Ip => Carrier::Ip,
             lab::Carrier::Udp(ports) => Carrier::Udp { local: ports.local, remote: ports.remote },
         };
@@ -107,24 +102,25 @@ impl ConnectionArguments {
         Ok(Middlebox { addresses: place.addresses, transport, capture: self.pcap.clone() })
     }
 
-    fn trust(&self, place: &Place) -> Result<Option<TlsTrust>, SimcoError> {
+    fn trust(&self, place: &Place) -> Result<Option<TlsTrust>, UsageError> {
         let Some(path) = &self.tls_ca else { return Ok(None) };
-        let refused = |because: String| SimcoError::TlsFile { path: path.clone(), because };
+        let remedy = "name a file with certificates in PEM";
+        let refused = |because: String| UsageError::value("--tls-ca", path.display(), &because, remedy);
         let authorities = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
         let given = place.name().map_or_else(|| place.first().ip().to_string(), str::to_owned);
         let name = self.tls_name.clone().unwrap_or(given);
         TlsTrust::new(&authorities, &name).map(Some).map_err(|error| refused(error.to_string()))
     }
 
-    fn credentials(&self) -> Result<Option<Credentials>, SimcoError> {
+    fn credentials(&self) -> Result<Option<Credentials>, UsageError> {
         let (Some(name), Some(path)) = (&self.agent, &self.key_file) else { return Ok(None) };
         let identity = Owner::new(name.as_bytes()).map_err(|error| {
             UsageError::value("--agent", name.clone(), &error.to_string(), "take a shorter name")
         })?;
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| SimcoError::KeyFile { path: path.clone(), because: error.to_string() })?;
-        let key = Key::from_hex(&text)
-            .map_err(|error| SimcoError::KeyFile { path: path.clone(), because: error.to_string() })?;
+        let remedy = "name a file with the key in hexadecimal digits";
+        let refused = |because: String| UsageError::value("--key-file", path.display(), &because, remedy);
+        let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+        let key = Key::from_hex(&text).map_err(|error| refused(error.to_string()))?;
         Ok(Some(Credentials { identity, key }))
     }
 }

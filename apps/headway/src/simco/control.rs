@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
-use super::SimcoError;
 use super::answer::table;
+use crate::failure::{CommandError, Failure};
 use crate::output::OutputArguments;
 
 /// Control a middlebox on this host, over its Unix socket
@@ -94,8 +94,10 @@ pub(crate) enum ControlError {
     Refused(String),
 }
 
+impl CommandError for ControlError {}
+
 /// Makes one request, and prints the reply.
-pub(super) async fn run(arguments: &ControlArguments) -> Result<(), SimcoError> {
+pub(super) async fn run(arguments: &ControlArguments) -> Result<(), Failure> {
     let output = arguments.output.open()?;
     let request = arguments.command.request();
     let asked = ask(&arguments.socket, &request);

@@ -18,6 +18,7 @@ use workload::ExponentialSpans;
 use super::SimcoError;
 use super::connection::{ConnectionArguments, Protocol};
 use crate::arguments::{UsageError, parse_rate};
+use crate::failure::Failure;
 use crate::output::OutputArguments;
 
 /// Load a middlebox as study S4 did, and measure how long it takes to open a pinhole
@@ -103,10 +104,7 @@ struct PinholeLoad {
 /// A pinhole's opening.
 type Opening = Result<Duration, RequestError>;
 
-pub(super) async fn run(
-    connection: &ConnectionArguments,
-    arguments: &LoadArguments,
-) -> Result<(), SimcoError> {
+pub(super) async fn run(connection: &ConnectionArguments, arguments: &LoadArguments) -> Result<(), Failure> {
     arguments.check()?;
     let output = arguments.output.open()?;
     let reconnection = Some(Reconnection::default());
@@ -114,7 +112,7 @@ pub(super) async fn run(
     let reconnections = Arc::<AtomicU64>::default();
     let watching = tokio::spawn(count_sessions(events, Arc::clone(&reconnections)));
     let (openings, load, prefilled) = match arguments.window {
-        Some(window) => arguments.closed_loop(agent, window).await?,
+        Some(window) => arguments.closed_loop(agent, window).await,
         None => arguments.open_loop(agent).await?,
     };
     watching.abort();
@@ -126,9 +124,7 @@ pub(super) async fn run(
     load.agent.terminate().await;
     written?;
     match openings.iter().find_map(|opening| opening.as_ref().err()) {
-        Some(RequestError::Refused(code)) if failed > 0 => Err(SimcoError::Refused(*code)),
-        Some(RequestError::Closed(reason)) if failed > 0 => Err(SimcoError::Closed(*reason)),
-        Some(RequestError::NotConnected) if failed > 0 => Err(SimcoError::Closed(AgentCloseReason::Lost)),
+        Some(error) if failed > 0 => Err(SimcoError::from(*error).into()),
         Some(_) | None => Ok(()),
     }
 }
@@ -161,7 +157,7 @@ impl LoadArguments {
     async fn open_loop(
         &self,
         agent: SimcoAgent,
-    ) -> Result<(Vec<Opening>, Arc<PinholeLoad>, u64), SimcoError> {
+    ) -> Result<(Vec<Opening>, Arc<PinholeLoad>, u64), UsageError> {
         let interval = Duration::from_secs_f64(1.0 / self.opening_rate.value());
         let mut openings = spans(interval, self.seed)?;
         let mut lengths = spans(self.call_duration, self.seed.wrapping_add(1))?;
@@ -201,18 +197,14 @@ impl LoadArguments {
     }
 
     /// Opens and deletes pinholes as fast as answers come, in each of `window` tasks.
-    async fn closed_loop(
-        &self,
-        agent: SimcoAgent,
-        window: u32,
-    ) -> Result<(Vec<Opening>, Arc<PinholeLoad>, u64), SimcoError> {
+    async fn closed_loop(&self, agent: SimcoAgent, window: u32) -> (Vec<Opening>, Arc<PinholeLoad>, u64) {
         let load = Arc::new(self.load(agent, Instant::now()));
         let mut tasks = JoinSet::new();
         for _ in 0..window {
             tasks.spawn(Arc::clone(&load).again_and_again());
         }
         let found = tasks.join_all().await;
-        Ok((found.into_iter().flatten().collect(), load, 0))
+        (found.into_iter().flatten().collect(), load, 0)
     }
 
     fn load(&self, agent: SimcoAgent, start: Instant) -> PinholeLoad {
