@@ -307,6 +307,11 @@ impl Axis {
         Self { bounds, names, ..Self::linear(label) }
     }
 
+    /// Returns whether a value lies beyond its bounds.
+    pub(super) fn leaves_out(&self, value: f64) -> bool {
+        self.bounds.is_some_and(|[low, high]| value < low || value > high)
+    }
+
     /// Returns the axis from `low` to `high`.
     #[must_use]
     pub fn between(self, low: f64, high: f64) -> Self {

@@ -54,7 +54,7 @@ pub(super) struct Entry {
 
 /// Returns the legend of a figure, and a key to what its marks mean: what is simulated, predicted, measured or published of the same thing
 /// has one entry.
-pub(super) fn legend(series: &[&Series]) -> (Vec<Entry>, Vec<(String, &'static str)>) {
+pub(super) fn legend(figure: &Figure, series: &[&Series]) -> (Vec<Entry>, Vec<(String, &'static str)>) {
     let (mut entries, mut keys): (Vec<Entry>, Vec<(String, &str)>) = (Vec::new(), Vec::new());
     let drawn = |series: &Series| !matches!(series.mark, Mark::Heat | Mark::Missing);
     for (kind, series) in kinds(series).into_iter().zip(series).filter(|(_, series)| drawn(series)) {
@@ -70,6 +70,12 @@ pub(super) fn legend(series: &[&Series]) -> (Vec<Entry>, Vec<(String, &'static s
             keys.push((sign_of_key(mark), prefix));
         }
     }
+    let has_marks =
+        |series: &&&Series| matches!(series.mark, Mark::Points | Mark::Measured | Mark::Published);
+    let mut marked = series.iter().filter(has_marks).flat_map(|series| pairs(series));
+    if marked.any(|(a, b)| figure.x.leaves_out(a) || figure.y.leaves_out(b)) {
+        keys.push((as_sign(&arrow(13.0, 1.0, 0)), "beyond the axis"));
+    }
     (entries, keys)
 }
 
@@ -82,6 +88,10 @@ fn sign(mark: Mark, kind: usize) -> String {
         Mark::Dots => "<path class=\"dots\" d=\"M5 9h0M13 5h0M21 9h0\"/>".to_owned(),
         Mark::Measured | Mark::Published | Mark::Heat | Mark::Missing => shape(13.0, 7.0, mark, kind),
     };
+    as_sign(&inner)
+}
+
+fn as_sign(inner: &str) -> String {
     format!("<svg class=\"sign\" viewBox=\"0 0 26 14\" aria-hidden=\"true\">{inner}</svg>")
 }
 
@@ -135,6 +145,14 @@ fn shape(at: f64, up: f64, mark: Mark, kind: usize) -> String {
     }
 }
 
+/// Returns an arrow with its tip at a point, turned by so many degrees from upwards: what is there lies beyond the axis.
+fn arrow(at: f64, up: f64, degrees: u16) -> String {
+    let (left, below) = (at - 4.0, up + 5.0);
+    format!(
+        "<path class=\"line\" transform=\"rotate({degrees} {at:.1} {up:.1})\" d=\"M{left:.1} {below:.1}l4 -5l4 5m-4 -5v12\"/>"
+    )
+}
+
 /// A drawing with its axes.
 struct Canvas {
     svg: String,
@@ -149,8 +167,11 @@ impl Canvas {
         for (value, text) in self.x.ticks() {
             let (at, under) = (self.x.at(value), BOTTOM + 19.0);
             grid += &format!("M{at:.1} {BOTTOM}V{TOP}");
+            // A long label at the right end would be cut off.
+            let is_cut = at + 6.0 * text.chars().count() as f64 > WIDTH;
+            let (at, class) = if is_cut { (WIDTH, "end") } else { (at, "middle") };
             labels +=
-                &format!("<text x=\"{at:.1}\" y=\"{under}\" class=\"middle\">{}</text>", escaped(&text));
+                &format!("<text x=\"{at:.1}\" y=\"{under}\" class=\"{class}\">{}</text>", escaped(&text));
         }
         for (value, text) in self.y.ticks() {
             let (up, beside) = (self.y.at(value), LEFT - 7.0);
@@ -167,18 +188,28 @@ impl Canvas {
         ));
     }
 
-    /// Draws all points as one path.
+    /// Draws all points as one path, of which what lies beyond the axes is not seen.
     fn path(&mut self, series: &Series, class: &str, step: impl Fn(f64, f64) -> String) {
-        let path: String = pairs(series).map(|(a, b)| step(self.x.at(a), self.y.at(b))).collect();
+        let path: String = pairs(series).map(|(a, b)| step(self.x.reach(a), self.y.reach(b))).collect();
         let path = path.strip_prefix('L').map_or(path.clone(), |rest| format!("M{rest}"));
-        self.put(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
+        self.put_within(class, &path);
+    }
+
+    /// Draws a path that ends where the axes end.
+    fn put_within(&mut self, class: &str, path: &str) {
+        // With room for half the width of a line, and for the ends of intervals that stand at the sides.
+        let (left, top, width, height) = (LEFT - 4.0, TOP - 1.0, RIGHT - LEFT + 8.0, BOTTOM - TOP + 2.0);
+        self.put(format_args!(
+            "<svg x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" viewBox=\"{left} {top} {width} {height}\">\
+             <path class=\"{class}\" d=\"{path}\"/></svg>"
+        ));
     }
 
     /// Draws a distribution: it begins at the upper edge, and what is left at its end goes on.
     fn steps(&mut self, series: &Series) {
         let mut path = String::new();
         for (a, b) in pairs(series) {
-            let (at, up) = (self.x.at(a), self.y.at(b));
+            let (at, up) = (self.x.reach(a), self.y.reach(b));
             path += &if path.is_empty() {
                 format!("M{at:.1} {TOP}V{up:.1}")
             } else {
@@ -189,24 +220,28 @@ impl Canvas {
         if !is_model && pairs(series).last().is_some_and(|(_, left)| left > 0.0) {
             path += &format!("H{RIGHT}");
         }
-        let class = if is_model { "line model" } else { "line" };
-        self.put(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
+        self.put_within(if is_model { "line model" } else { "line" }, &path);
     }
 
     fn marks(&mut self, series: &Series, kind: usize) {
+        // Marks that touch each other hide the curve.
+        let is_dense = series.points.len() > MOST_MARKS;
         for (index, (a, b)) in pairs(series).enumerate() {
             let at = self.x.at(a);
             let ci95 = series.ci95.get(index).copied().flatten();
             if let Some([low, high]) = ci95 {
-                let (low, high, left) = (self.y.at(low), self.y.at(high), at - 3.0);
-                self.put(format_args!(
-                    "<path class=\"line\" d=\"M{left:.1} {low:.1}h6m-3 0V{high:.1}m-3 0h6\"/>"
-                ));
+                let (low, high, left) = (self.y.reach(low), self.y.reach(high), at - 3.0);
+                self.put_within("line", &format!("M{left:.1} {low:.1}h6m-3 0V{high:.1}m-3 0h6"));
             }
             let told = ci95
                 .map(|[low, high]| format!(" ({} … {})", rounded(low), rounded(high)))
                 .unwrap_or_default();
-            let shape = shape(at, self.y.at(b), series.mark, kind);
+            let up = self.y.at(b);
+            let (shape, told) = match self.beyond(a, b) {
+                Some(degrees) => (arrow(at, up, degrees), format!("{told}, beyond the axis")),
+                None if is_dense => (format!("<circle cx=\"{at:.1}\" cy=\"{up:.1}\" r=\"1.5\"/>"), told),
+                None => (shape(at, up, series.mark, kind), told),
+            };
             let name = escaped(&series.name);
             self.put(format_args!(
                 "<g>{shape}<title>{name}: {} at {}{told}</title></g>",
@@ -214,6 +249,17 @@ impl Canvas {
                 rounded(a)
             ));
         }
+    }
+
+    /// Returns where a point is that lies beyond the axes, in degrees from upwards; `None` for one that is to be seen.
+    fn beyond(&self, a: f64, b: f64) -> Option<u16> {
+        let ways = [
+            self.y.reach(b) < TOP,
+            self.x.reach(a) > RIGHT,
+            self.y.reach(b) > BOTTOM,
+            self.x.reach(a) < LEFT,
+        ];
+        ways.into_iter().zip([0, 90, 180, 270]).find_map(|(is_there, degrees)| is_there.then_some(degrees))
     }
 
     fn dashes(&mut self, series: &Series) {
@@ -286,6 +332,8 @@ const RIGHT: f64 = 546.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 292.0;
 const BAR: f64 = 9.0;
+/// The points of a curve that can have a mark each.
+const MOST_MARKS: usize = 60;
 /// The words that come before the name of the thing itself in the name of a series.
 const PREFIXES: [&str; 9] =
     ["model", "measured", "simulated", "published", "seeds", "simulator", "namespaces", "first", "second"];

@@ -81,7 +81,7 @@ impl Page {
 
     fn drawn(&self, figure: &Figure) -> Drawn {
         let series = self.series_of(figure);
-        let (entries, keys) = figure::legend(&series);
+        let (entries, keys) = figure::legend(figure, &series);
         Drawn { svg: figure::figure(figure, &series), entries, keys }
     }
 

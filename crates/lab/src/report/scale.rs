@@ -32,11 +32,28 @@ impl Layout {
 
     /// Returns the pixel of a value; outside values are put at the edge.
     pub(super) fn at(&self, value: f64) -> f64 {
-        let share = match self.scale {
+        self.place(self.share(value).clamp(0.0, 1.0))
+    }
+
+    /// Returns where the pixel of a value would be if the axis went on, so that a line to it leaves the figure at the right place.
+    pub(super) fn reach(&self, value: f64) -> f64 {
+        let share = self.share(value);
+        // A bound at which an axis ends is on it, whatever the arithmetic makes of it.
+        let is_edge = |edge: f64| (share - edge).abs() < 1e-9;
+        let edge = [0.0, 1.0].into_iter().find(|edge| is_edge(*edge));
+        self.place(edge.unwrap_or(share).clamp(-FAR, FAR))
+    }
+
+    /// Returns how far along the axis a value is: 0 at its beginning, 1 at its end.
+    fn share(&self, value: f64) -> f64 {
+        match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Log => (value.max(1e-300).ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
-        };
-        self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
+        }
+    }
+
+    fn place(&self, share: f64) -> f64 {
+        self.from + share * (self.to - self.from)
     }
 
     /// Returns the values that get a label, and the labels.
@@ -51,6 +68,9 @@ impl Layout {
         values.into_iter().map(|value| (value, label(value))).collect()
     }
 }
+
+/// Times the length of an axis, as far as lines are drawn beyond it.
+const FAR: f64 = 1000.0;
 
 fn linear_ticks(low: f64, high: f64) -> Vec<f64> {
     let raw = (high - low) / 6.0;
@@ -117,5 +137,6 @@ mod tests {
     fn values_outside_stay_at_the_edge() {
         let layout = Layout::new(&Axis::linear("x").between(0.0, 10.0), [].into_iter(), 50.0, 150.0);
         assert_eq!([-5.0, 0.0, 5.0, 20.0].map(|value| layout.at(value)), [50.0, 50.0, 100.0, 150.0]);
+        assert_eq!([-5.0, 0.0, 5.0, 20.0].map(|value| layout.reach(value)), [0.0, 50.0, 100.0, 250.0]);
     }
 }

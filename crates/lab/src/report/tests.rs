@@ -192,11 +192,30 @@ fn every_thing_has_one_entry_in_the_legend_however_it_is_drawn() {
         series("model, SCTP, N = 1", Mark::Model),
         series("published, SCTP, N = 2", Mark::Published),
     ];
-    let (entries, keys) = figure::legend(&[&simulated, &model, &other]);
+    let (entries, keys) = figure::legend(&percents(), &[&simulated, &model, &other]);
     let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, ["SCTP, N = 1", "SCTP, N = 2"]);
     assert_eq!(entries[0].signs.matches("<svg").count(), 2);
     assert_eq!(keys.iter().map(|(_, word)| *word).collect::<Vec<_>>(), ["model", "published"]);
+}
+
+/// A figure whose ordinates end at 100.
+fn percents() -> Figure {
+    Figure::new("f", "shares", Axis::linear("s"), Axis::linear("%").between(0.0, 100.0))
+}
+
+#[test]
+fn what_lies_beyond_an_axis_is_shown_as_beyond_it() {
+    let within = Series::new("f", "within", Mark::Points, [(1.0, 20.0), (2.0, 100.0)]);
+    let beyond = Series::new("f", "beyond", Mark::Points, [(1.0, 20.0), (2.0, 500.0)]);
+    let drawn = |series: &Series| figure::figure(&percents(), &[series]);
+    assert!(!drawn(&within).contains("beyond the axis"), "the end of an axis is on it");
+    assert!(drawn(&beyond).contains("<title>beyond: 500 at 2, beyond the axis</title>"));
+    let keys = |series: &Series| figure::legend(&percents(), &[series]).1;
+    assert!(keys(&within).is_empty());
+    assert_eq!(keys(&beyond)[0].1, "beyond the axis");
+    let line = drawn(&beyond).lines().find(|line| line.contains("class=\"line\"")).unwrap().to_owned();
+    assert!(line.contains("M70.0 236.8L546.0 -1088.0"), "it leaves where it would: {line}");
 }
 
 #[test]
