@@ -15,7 +15,7 @@ use emulator::{
     Permission, between, namespace_path, permission, run_command,
 };
 
-use crate::arguments::{CapturePointArguments, ImpairmentArguments, UsageError, check_capture};
+use crate::arguments::{CapturePointArguments, ImpairmentArguments, UsageError, check_capture, parse_seed};
 use crate::failure::{CommandError, Failure, Interrupted};
 use crate::interrupt::{self, Ending};
 use crate::output::{Output, OutputArguments};
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..))]
     link: u8,
     /// Seed of everything random: the same seed does the same to the same packet numbers
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     seed: u64,
     /// Write the packets of both directions to this pcapng file
     #[arg(long, value_name = "FILE")]

@@ -12,6 +12,8 @@ mod server;
 mod tally;
 mod threads;
 
+pub(crate) use control::per_second;
+
 use std::net::SocketAddr;
 
 use clap::{Args, Subcommand, ValueEnum};

@@ -10,6 +10,7 @@ use lab::simulation::SimulationError;
 use lab::{Conditions, StopSignal, report};
 use serde::Serialize;
 
+use crate::arguments::parse_seed;
 use crate::failure::{CommandError, Failure, FolderError, Interrupted};
 use crate::interrupt;
 use crate::origin::origin;
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: Option<u64>,
     /// The first seed of --seeds
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed, requires = "seeds")]
     seed: u64,
     /// Runs at the same time [default: one per core; in namespaces as many as send 5000 messages a second together]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

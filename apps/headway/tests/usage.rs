@@ -42,13 +42,14 @@ fn probabilities_that_lack_their_percent_sign_are_refused() {
 
 #[test]
 fn every_value_out_of_range_names_itself_and_the_remedy() {
-    let cases: [(&str, &[&str]); 29] = [
+    let cases: [(&str, &[&str]); 30] = [
         ("--loss ge:1%,2%,3%,4%,5%", &["--loss", "ge:p,r,h,k"]),
         ("--drop 0", &["--drop", "'0'", "from 1"]),
         ("--reverse-drop 3,x", &["--reverse-drop", "'x'", "3,17"]),
         ("--link-rate 1000", &["--link-rate", "'1000'", "1000kbit"]),
         ("--reverse-link-rate 0mbit", &["--reverse-link-rate", "at least 1bit"]),
         ("--queue fifty", &["--queue", "'fifty'", "50p"]),
+        ("--queue 50 --link-rate 1mbit", &["--queue '50'", "50p"]),
         ("--queue 50p", &["--queue '50p'", "--link-rate 1.7mbit"]),
         ("--reverse-queue 64KiB", &["--reverse-queue '64KiB'", "--reverse-link-rate"]),
         ("--jitter 11ms", &["--jitter '11ms'", "at most 10ms"]),
@@ -62,7 +63,10 @@ fn every_value_out_of_range_names_itself_and_the_remedy() {
         ("--duration 0s", &["--duration", "longer than 0"]),
         ("--arrivals sometimes", &["--arrivals", "'sometimes'", "poisson, constant"]),
         ("--arrivals onoff:0s,1s", &["--arrivals", "onoff", "above zero"]),
-        ("--arrivals trace:/no/such/file", &["--arrivals trace:/no/such/file"]),
+        (
+            "--arrivals trace:/no/such/file",
+            &["--arrivals trace:/no/such/file", "a number of seconds in each line"],
+        ),
         ("--message 19", &["--message", "'19'", "20 to 1048576"]),
         ("--message 100KiB", &["--message '102400'", "65507", "udp"]),
         ("--repeat 0", &["--repeat", "'0'", "1..=1000"]),
@@ -71,7 +75,7 @@ fn every_value_out_of_range_names_itself_and_the_remedy() {
         ("--transport udp,udp", &["--transport", "twice"]),
         ("--tcp-congestion nonesuch", &["--tcp-congestion", "'nonesuch'", "use "]),
         ("--processing 1h", &["--processing '3600s'", "at most 10s"]),
-        ("--seed x", &["--seed", "'x'"]),
+        ("--seed -1", &["--seed", "'-1'", "a whole number from 0"]),
     ];
     for (options, parts) in cases {
         assert_contains(&refusal(&format!("compare --no-report {options}")), parts);
@@ -85,7 +89,7 @@ fn unknown_names_are_refused_with_those_known() {
         ("--profile fast", &["--profile", "fast", "rfc9260, signalling, studies or webrtc"]),
         ("--backend cloud", &["--backend", "cloud", "namespaces or simulator"]),
         ("--workload tea", &["--workload", "tea", "echo"]),
-        ("--workload sip", &["--workload", "sip", "echo, messages, bulk or simco"]),
+        ("--workload sip", &["--workload", "sip", "with response times: use echo or simco"]),
         ("--workload bulk", &["--workload 'bulk'", "no response times", "use echo or simco"]),
     ];
     for (options, parts) in cases {

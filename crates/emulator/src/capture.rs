@@ -1,9 +1,10 @@
 //! A pcapng file of what each direction was offered, what it delivered, or both.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant as WallInstant, SystemTime, UNIX_EPOCH};
 
 use netem::{DropReason, Verdict};
@@ -25,6 +26,14 @@ pub struct CaptureFile {
     pub path: PathBuf,
     /// The point of the link at which packets are written down.
     pub point: CapturePoint,
+}
+
+/// Returns the path of a capture beside another: `x.pcapng` becomes `x-NAME.pcapng`.
+#[must_use]
+pub fn beside(path: &Path, name: impl Display) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().unwrap_or("pcapng".as_ref()).to_string_lossy();
+    path.with_file_name(format!("{stem}-{name}.{extension}"))
 }
 
 /// The point of a link at which packets are written down.

@@ -71,7 +71,7 @@ mod report;
 mod running;
 mod world;
 
-pub use capture::{CaptureFile, CapturePoint};
+pub use capture::{CaptureFile, CapturePoint, beside};
 pub use command::{CommandHandle, between, namespace_path, run_command};
 pub use device::DeviceKind;
 pub use error::{EmulatorError, SideError};

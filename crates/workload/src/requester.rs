@@ -20,7 +20,6 @@ pub struct UdpRequester {
     pending: BTreeMap<MessageNumber, Transaction>,
     timers: BTreeSet<(Instant, MessageNumber)>,
     to_send: VecDeque<Datagram>,
-    events: VecDeque<RequesterEvent>,
     counters: RequesterCounters,
 }
 
@@ -33,7 +32,6 @@ impl UdpRequester {
             pending: BTreeMap::new(),
             timers: BTreeSet::new(),
             to_send: VecDeque::new(),
-            events: VecDeque::new(),
             counters: RequesterCounters::default(),
         }
     }
@@ -60,17 +58,21 @@ impl UdpRequester {
     ///
     /// [`MessageError`] for octets that are not a message.
     pub fn handle_response(&mut self, wire: &[u8]) -> Result<ResponseNovelty, MessageError> {
-        let number = Message::decode(wire)?.number;
+        Ok(self.handle_answer(Message::decode(wire)?.number))
+    }
+
+    /// Takes in that a request was answered, by a message of whatever kind.
+    pub fn handle_answer(&mut self, number: MessageNumber) -> ResponseNovelty {
         match self.pending.remove(&number) {
             Some(transaction) => {
                 self.timers.remove(&(transaction.next_at, number));
                 self.to_send.retain(|datagram| datagram.number != number);
                 self.counters.responses += 1;
-                Ok(ResponseNovelty::First)
+                ResponseNovelty::First
             }
             None => {
                 self.counters.stray_responses += 1;
-                Ok(ResponseNovelty::Repeated)
+                ResponseNovelty::Repeated
             }
         }
     }
@@ -89,7 +91,6 @@ impl UdpRequester {
             if is_over {
                 self.pending.remove(&number);
                 self.counters.given_up += 1;
-                self.events.push_back(RequesterEvent::GaveUp { number });
             } else {
                 self.transmit(now, number, Transmission::Repeated);
             }
@@ -104,11 +105,6 @@ impl UdpRequester {
             Transmission::Repeated => self.counters.retransmissions += 1,
         }
         Some(datagram)
-    }
-
-    /// Returns the next event, oldest first.
-    pub fn poll_event(&mut self) -> Option<RequesterEvent> {
-        self.events.pop_front()
     }
 
     /// Returns what was counted so far.
@@ -176,16 +172,6 @@ pub enum ResponseNovelty {
     First,
     /// The request was answered before, given up, or never made.
     Repeated,
-}
-
-/// An event of one request: it was answered, or given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequesterEvent {
-    /// Timer B: no response within 64·T1.
-    GaveUp {
-        /// The number of the request.
-        number: MessageNumber,
-    },
 }
 
 /// The counters of one requester.

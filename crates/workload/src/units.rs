@@ -12,12 +12,13 @@ use thiserror::Error;
 /// finite or longer than 584 years.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let text = text.trim();
-    let unit_starts = text.find(|c: char| c.is_ascii_alphabetic() || c == 'µ').unwrap_or(text.len());
+    let unit_starts =
+        text.find(|c: char| c.is_ascii_alphabetic() || matches!(c, 'µ' | 'μ')).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_starts);
     let value: f64 = number.trim().parse().map_err(|_| DurationError::NotANumber(text.to_owned()))?;
     let seconds_per_unit = match unit {
         "ns" => 1e-9,
-        "us" | "µs" => 1e-6,
+        "us" | "µs" | "μs" => 1e-6,
         "ms" => 1e-3,
         "s" => 1.0,
         "min" => 60.0,
@@ -51,7 +52,7 @@ pub enum DurationError {
         text: String,
     },
     /// The duration is negative or too long.
-    #[error("`{0}` is out of range: a duration is not negative and below 584 years")]
+    #[error("`{0}` is out of range: a duration is not negative and below 584 years, such as 20ms")]
     OutOfRange(String),
 }
 

@@ -146,10 +146,16 @@ impl ImpairmentArguments {
             queue: if back.reverse_queue.is_some() { "--reverse-queue" } else { there.queue },
             link_rate: "--reverse-link-rate",
         };
-        request.validate().map_err(|error| there.usage(&error))?;
-        response.validate().map_err(|error| way_back.usage(&error))
+        for (way, names) in [(request, there), (response, way_back)] {
+            way.validate().map_err(|error| names.usage(&error))?;
+            names.check_room(way.queue)?;
+        }
+        Ok(())
     }
 }
+
+/// An IPv4 header, a UDP header and the shortest message of the load generator, rounded up.
+const LEAST_PACKET_BYTES: u64 = 64;
 
 fn set(numbers: &[u64]) -> BTreeSet<u64> {
     numbers.iter().copied().collect()
@@ -165,6 +171,21 @@ struct Names {
 }
 
 impl Names {
+    /// Refuses a queue in which no packet finds room: packets were meant, most likely.
+    fn check_room(&self, queue: Option<QueueLimit>) -> Result<(), UsageError> {
+        match queue {
+            Some(QueueLimit::Bytes(octets)) if octets < LEAST_PACKET_BYTES => {
+                let (value, because) = (octets.to_string(), "that is octets, and no packet has so few");
+                let remedy = format!("write {octets}p for packets, or at least {LEAST_PACKET_BYTES} octets");
+                Err(UsageError::value(self.queue, value, because, &remedy))
+            }
+            Some(
+                QueueLimit::Bytes(_) | QueueLimit::Packets(_) | QueueLimit::Red(_) | QueueLimit::CoDel(_),
+            )
+            | None => Ok(()),
+        }
+    }
+
     /// Returns what the path cannot be, with the option that says so.
     fn usage(&self, error: &InvalidImpairments) -> UsageError {
         match error {

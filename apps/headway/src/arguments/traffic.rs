@@ -10,7 +10,7 @@ use workload::{ArrivalSpec, MessageSize};
 
 use super::{
     RateArguments, UsageError, format_duration, parse_congestion, parse_duration, parse_message,
-    parse_positive_duration,
+    parse_positive_duration, parse_seed,
 };
 
 /// The workload options that `compare` and `load` share.
@@ -22,7 +22,7 @@ pub(crate) struct TrafficArguments {
     /// Law of the send times: poisson, constant, onoff:ON,OFF (bursts) or trace:FILE (recorded intervals)
     #[arg(long, value_name = "LAW", default_value = "poisson")]
     arrivals: ArrivalSpec,
-    /// Size of a request and of its response, in octets
+    /// Size of a request and of its response, in octets; workloads like simco have messages of their own lengths
     #[arg(long, value_name = "SIZE", default_value = "64", value_parser = parse_message)]
     message: MessageSize,
     /// How long requests are sent
@@ -42,10 +42,10 @@ pub(crate) struct TrafficArguments {
     /// Congestion control of the kernel's TCP
     #[arg(long, value_name = "NAME", default_value = "cubic", value_parser = parse_congestion)]
     tcp_congestion: String,
-    #[arg(long, value_name = "NAME", default_value = "echo", help = workloads())]
+    #[arg(long, value_name = "NAME", default_value = "echo", value_parser = parse_workload, help = workloads())]
     workload: Workload,
     /// Seed of everything random: the same seed gives the same send times and the same losses
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     seed: u64,
 }
 
@@ -107,6 +107,12 @@ fn workloads() -> String {
     format!("The kind of messages: {}", described.collect::<Vec<_>>().join(", "))
 }
 
+/// Reads the name of a workload that can be compared.
+fn parse_workload(text: &str) -> Result<Workload, String> {
+    let known = text.parse::<Workload>();
+    known.map_err(|_| format!("`{text}` is no workload with response times: use {}", Workload::answered()))
+}
+
 /// Returns the description of `--transport`.
 fn transports() -> String {
     format!("Transports: {}", lab::described_transports())
@@ -116,10 +122,9 @@ fn transports() -> String {
 fn parse_transports(text: &str) -> Result<TransportList, String> {
     text.parse().map_err(|error: TransportError| match error {
         TransportError::Twice(_) => format!("{error}; --repeat runs everything several times"),
-        TransportError::Unknown { .. }
-        | TransportError::UnknownProtocol { .. }
-        | TransportError::Argument { .. }
-        | TransportError::Count { .. } => error.to_string(),
+        TransportError::Unknown { .. } | TransportError::Argument { .. } | TransportError::Count { .. } => {
+            error.to_string()
+        }
     })
 }
 

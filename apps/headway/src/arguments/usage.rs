@@ -14,7 +14,7 @@ pub(crate) enum UsageError {
     Flag { option: &'static str, because: &'static str, remedy: &'static str },
     #[error(transparent)]
     Rate(#[from] models::ModelError),
-    #[error("--arrivals {0}")]
+    #[error("--arrivals {0}; name a file with a number of seconds in each line")]
     Trace(String),
     #[error("--with: {0}")]
     With(String),

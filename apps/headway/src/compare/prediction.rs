@@ -22,6 +22,9 @@ pub(super) fn predict(config: &CompareConfig, transport: TransportSpec) -> Resul
     if !is_poisson && !transport.is_unreliable() {
         return Err("the models are of Poisson arrivals".to_owned());
     }
+    if !config.workload.is_one_exchange() {
+        return Err("the models are of one request and one response".to_owned());
+    }
     if config.traffic.message_bytes.get() > ONE_PACKET_BYTES {
         return Err("the models are of messages of one packet".to_owned());
     }

@@ -43,9 +43,7 @@ impl PacketFiles {
     /// Returns the next name: `run.pcapng` gives `run-1.pcapng`, `run-2.pcapng`, and so on.
     fn next(&self) -> PathBuf {
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
-        let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        let extension = self.path.extension().unwrap_or("pcapng".as_ref()).to_string_lossy();
-        self.path.with_file_name(format!("{name}-{number}.{extension}"))
+        emulator::beside(&self.path, number)
     }
 }
 

@@ -17,9 +17,10 @@ use workload::ExponentialSpans;
 
 use super::SimcoError;
 use super::connection::{ConnectionArguments, Protocol};
-use crate::arguments::{UsageError, parse_rate};
+use crate::arguments::{UsageError, parse_rate, parse_seed};
 use crate::failure::Failure;
 use crate::output::OutputArguments;
+use crate::perf::per_second;
 
 /// Load a middlebox as study S4 did, and measure how long it takes to open a pinhole
 ///
@@ -45,7 +46,7 @@ pub(super) struct LoadArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     window: Option<u32>,
     /// Seed of all randomness
-    #[arg(long, default_value = "1")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     seed: u64,
     #[command(flatten)]
     output: OutputArguments,
@@ -395,10 +396,6 @@ impl Report {
             ms(*max),
         )
     }
-}
-
-fn per_second(count: u64, seconds: f64) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / seconds
 }
 
 /// The wait before trying again what broke with the session.

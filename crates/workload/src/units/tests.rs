@@ -8,6 +8,11 @@ fn durations_with_units_are_read_exactly() {
         ("250us", 250_000),
         ("0s", 0),
         ("2min", 120_000_000_000),
+        ("1h", 3_600_000_000_000),
+        ("7ns", 7),
+        ("3µs", 3_000),
+        ("3μs", 3_000),
+        ("0ms", 0),
     ] {
         assert_eq!(parse_duration(text), Ok(Duration::from_nanos(nanos)), "{text}");
     }
@@ -23,6 +28,7 @@ fn bare_numbers_unknown_units_and_negative_values_are_refused() {
         Err(DurationError::NotANumber(_) | DurationError::UnknownUnit { .. })
     ));
     assert!(matches!(parse_duration("999999999999h"), Err(DurationError::OutOfRange(_))));
-    assert!(matches!(parse_duration("ms"), Err(DurationError::NotANumber(_))));
-    assert!(matches!(parse_duration(""), Err(DurationError::NotANumber(_))));
+    for text in ["", "ms", "1.2.3s", "NaNs", "infs"] {
+        assert!(matches!(parse_duration(text), Err(DurationError::NotANumber(_))), "{text}");
+    }
 }
