@@ -4,6 +4,7 @@ mod backend;
 mod config;
 mod raw;
 
+pub(crate) use backend::sorted_out;
 pub use backend::{Backend, BackendError, RunError, run_compare};
 pub use config::{BackendChoice, CONCURRENT_RATE_LIMIT, CompareConfig, CompareError, Schedule, Traffic};
 pub use raw::{

@@ -10,6 +10,11 @@ pub(crate) fn plain_or_dash(ms: Option<f64>) -> String {
     ms.map_or_else(|| "–".to_owned(), plain_ms)
 }
 
+/// Returns a mean with what is not in it: `22.3 (4 unanswered)`.
+pub(crate) fn beside_unanswered(mean: String, unanswered: u64) -> String {
+    if unanswered == 0 { mean } else { format!("{mean} ({unanswered} unanswered)") }
+}
+
 /// Returns a time with its unit for a sentence: `47.3 ms`, `1.52 s`.
 pub(crate) fn time(ms: f64) -> String {
     if ms >= 1000.0 {

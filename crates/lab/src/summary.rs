@@ -227,7 +227,8 @@ impl WorkloadResult {
             kind: config.workload.to_string(),
             arrivals: config.traffic.arrivals.name.clone(),
             interval_ms: milliseconds(config.traffic.interval),
-            message_bytes: config.traffic.message_bytes.get(),
+            message_bytes: (!config.workload.kind().facts().has_own_lengths)
+                .then(|| config.traffic.message_bytes.get()),
             duration_s: config.traffic.duration.as_secs_f64(),
             seed: config.seed,
             late_sends: raw.runs.iter().map(|run| run.counters.late_sends).sum(),
@@ -267,12 +268,14 @@ fn loss_in_words(loss: netem::Loss) -> String {
 
 fn options(config: &CompareConfig) -> Vec<(String, String)> {
     let schedule = if config.runs_concurrently() { "at the same time" } else { "one after the other" };
+    let processing =
+        if config.processing.is_zero() { "none".to_owned() } else { format!("{:?}", config.processing) };
     let rows = [
         ("Transports run", schedule.to_owned()),
         ("Repetitions", config.repeat.to_string()),
         ("SCTP profile", config.profile.clone()),
         ("TCP congestion control", config.tcp_congestion.clone()),
-        ("Processing time at the server", format!("{:?}", config.processing)),
+        ("Processing time at the server", processing),
     ];
     let rows = rows.into_iter().map(|(what, value)| (what.to_owned(), value));
     let settings = settings(config.transports.as_slice())

@@ -47,12 +47,5 @@ pub(crate) fn run(id: &str, responses: &[Option<Duration>]) -> RawRun {
 
 /// Returns an outcome of the simulator.
 pub(crate) fn outcome(runs: Vec<RawRun>) -> RawOutcome {
-    RawOutcome {
-        backend: BackendKind::Simulator,
-        fallback: None,
-        device: None,
-        delay: None,
-        runs,
-        skipped: Vec::new(),
-    }
+    RawOutcome::new(BackendKind::Simulator, runs)
 }

@@ -48,6 +48,60 @@ pub struct UnknownName {
     pub known: String,
 }
 
+/// Gives a line of a table what follows from its name: it is written as its name, and two are the same, and in order, as their
+/// names are.
+macro_rules! by_name {
+    ($line:ident) => {
+        impl core::fmt::Display for $line {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl core::fmt::Debug for $line {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl PartialEq for $line {
+            fn eq(&self, other: &Self) -> bool {
+                self.name() == other.name()
+            }
+        }
+
+        impl Eq for $line {}
+
+        impl PartialOrd for $line {
+            fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Ord for $line {
+            fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+                self.name().cmp(other.name())
+            }
+        }
+
+        impl core::hash::Hash for $line {
+            fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+                self.name().hash(state);
+            }
+        }
+    };
+}
+pub(crate) use by_name;
+
+/// Returns names as in "use echo, messages or bulk".
+pub(crate) fn or(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
 struct Reader<T>(PhantomData<T>);
 
 impl<T> Visitor<'_> for Reader<T>

@@ -11,6 +11,7 @@ pub use simulator::Simulator;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
+use emulator::beside;
 use netem::LinkStats;
 
 use crate::compare::{Blocking, CompareConfig, DirectionPackets, PacketCounts, RawRun, Skipped};
@@ -66,6 +67,24 @@ fn runs(transports: &[TransportSpec], repeat: NonZeroU32) -> impl Iterator<Item 
     transports.iter().flat_map(each)
 }
 
+/// Returns what runs at the same time: the transports of one repetition, `most` of them, or each alone.
+fn batches(
+    config: &CompareConfig,
+    transports: &[TransportSpec],
+    most: usize,
+) -> Vec<Vec<(TransportSpec, u32)>> {
+    let size = if config.runs_concurrently() { most } else { 1 };
+    let of = |repetition| runs(transports, config.repeat).filter(move |(_, of)| *of == repetition);
+    let repetitions = (0..config.repeat.get()).map(|repetition| of(repetition).collect::<Vec<_>>());
+    repetitions.flat_map(|all| all.chunks(size).map(<[_]>::to_vec).collect::<Vec<_>>()).collect()
+}
+
+/// Puts runs into the order of the table, in whatever order they ended.
+fn in_order(runs: &mut [RawRun], transports: &[TransportSpec]) {
+    let place = |of: TransportSpec| transports.iter().position(|known| *known == of);
+    runs.sort_by_key(|run| (place(run.transport), run.repetition));
+}
+
 /// Returns the transports that an interrupt left without any run.
 fn never_begun<'a>(
     transports: &'a [TransportSpec],
@@ -78,10 +97,7 @@ fn never_begun<'a>(
 
 /// Returns the path of a run's capture: `x.pcapng` becomes `x-sctp-6.pcapng`.
 fn capture_path(path: &Path, transport: TransportSpec, repetition: u32) -> PathBuf {
-    let name = path.file_stem().map_or_else(|| "headway".into(), |stem| stem.to_string_lossy().into_owned());
-    let extension =
-        path.extension().map_or_else(|| "pcapng".into(), |end| end.to_string_lossy().into_owned());
     let transport = transport.to_string().replace(':', "-");
     let number = if repetition == 0 { String::new() } else { format!("-{}", repetition + 1) };
-    path.with_file_name(format!("{name}-{transport}{number}.{extension}"))
+    beside(path, format_args!("{transport}{number}"))
 }

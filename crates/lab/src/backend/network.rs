@@ -9,7 +9,7 @@ use sctp_io::Clock;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use super::{capture_path, never_begun, runs};
+use super::{batches, capture_path, in_order, never_begun};
 use crate::compare::{Backend, BackendError, BackendKind, Blocking, CompareConfig, RawOutcome, RawRun};
 use crate::events::run_span;
 use crate::transport::{Between, Carrier, Errand, FlowRun, RealError, TransportSpec};
@@ -37,27 +37,25 @@ impl Backend for Network {
                 because: "no address of an echo server was given".to_owned(),
             });
         }
-        let mut raw = Vec::new();
-        for batch in batches(config, transports) {
+        let mut runs = Vec::new();
+        let mut numbers = 0..;
+        for batch in batches(config, transports, usize::MAX) {
             if config.stop.is_raised() {
                 break;
             }
-            raw.extend(runtime.block_on(self.run_batch(config, batch)));
+            let numbered = batch.into_iter().zip(numbers.by_ref());
+            let planned =
+                numbered.map(|((transport, repetition), index)| Planned { index, transport, repetition });
+            let planned = planned.collect();
+            runs.extend(runtime.block_on(self.run_batch(config, planned)));
         }
-        raw.sort_by_key(|(index, _)| *index);
-        let runs: Vec<_> = raw.into_iter().map(|(_, run)| run).collect();
-        Ok(RawOutcome {
-            backend: BackendKind::Network,
-            fallback: None,
-            delay: None,
-            device: None,
-            skipped: never_begun(transports, &runs).collect(),
-            runs,
-        })
+        in_order(&mut runs, transports);
+        let skipped = never_begun(transports, &runs).collect();
+        Ok(RawOutcome { skipped, ..RawOutcome::new(BackendKind::Network, runs) })
     }
 }
 
-/// One run: a transport in a repetition, and its place in the results.
+/// One run: a transport in a repetition, and its number among all.
 #[derive(Clone, Copy, Debug)]
 struct Planned {
     index: u16,
@@ -65,20 +63,8 @@ struct Planned {
     repetition: u32,
 }
 
-/// Returns what runs at the same time: the transports of one repetition, or each alone.
-fn batches(config: &CompareConfig, transports: &[TransportSpec]) -> Vec<Vec<Planned>> {
-    let planned = (0..).zip(runs(transports, config.repeat));
-    let planned = planned.map(|(index, (transport, repetition))| Planned { index, transport, repetition });
-    if !config.runs_concurrently() {
-        return planned.map(|planned| vec![planned]).collect();
-    }
-    let planned: Vec<_> = planned.collect();
-    let of = |repetition| planned.iter().copied().filter(move |planned| planned.repetition == repetition);
-    (0..config.repeat.get()).map(|repetition| of(repetition).collect()).collect()
-}
-
 impl Network {
-    async fn run_batch(&self, config: &CompareConfig, batch: Vec<Planned>) -> Vec<(u16, RawRun)> {
+    async fn run_batch(&self, config: &CompareConfig, batch: Vec<Planned>) -> Vec<RawRun> {
         let clock = Clock::start();
         let mut tasks = JoinSet::new();
         for planned in batch {
@@ -87,7 +73,7 @@ impl Network {
             let load = async move {
                 let run = network.load(&config, planned, clock).await;
                 let run = run.unwrap_or_else(|error| FlowRun::not_begun(&error, clock));
-                (planned.index, raw(run, &config, planned))
+                raw(run, &config, planned)
             };
             tasks.spawn(load.instrument(span));
         }

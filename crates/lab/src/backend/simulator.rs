@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use emulator::CaptureFile;
 
 use super::{capture_path, never_begun, raw_run, runs};
-use crate::compare::{Backend, BackendError, BackendKind, CompareConfig, RawOutcome, RawRun, Skipped};
+use crate::compare::{Backend, BackendError, BackendKind, CompareConfig, RawOutcome, RawRun, sorted_out};
 use crate::events::run_span;
 use crate::simulation::{Watch, check, simulate};
 use crate::transport::TransportSpec;
@@ -20,26 +20,14 @@ impl Backend for Simulator {
         config: &CompareConfig,
         transports: &[TransportSpec],
     ) -> Result<RawOutcome, BackendError> {
-        let (mut simulated, mut skipped) = (Vec::new(), Vec::new());
-        for transport in transports {
-            match check(&config.scenario(*transport)) {
-                Ok(()) => simulated.push(*transport),
-                Err(error) => skipped.push(Skipped { id: transport.to_string(), because: error.parts().1 }),
-            }
-        }
+        let refused = |transport| Some(check(&config.scenario(transport)).err()?.parts().1);
+        let (simulated, mut skipped) = sorted_out(transports, refused);
         let raw = runs(&simulated, config.repeat)
             .take_while(|_| !config.stop.is_raised())
             .map(|(transport, repetition)| run(config, transport, repetition))
             .collect::<Result<Vec<_>, _>>()?;
         skipped.extend(never_begun(&simulated, &raw));
-        Ok(RawOutcome {
-            backend: BackendKind::Simulator,
-            fallback: None,
-            device: None,
-            delay: None,
-            skipped,
-            runs: raw,
-        })
+        Ok(RawOutcome { skipped, ..RawOutcome::new(BackendKind::Simulator, raw) })
     }
 }
 

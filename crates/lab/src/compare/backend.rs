@@ -34,7 +34,9 @@ pub fn run_compare(
     simulator: &mut impl Backend,
 ) -> Result<RawOutcome, RunError> {
     config.validate()?;
-    let (transports, unsuitable) = suitable(config);
+    // Those that the workload does not run over.
+    let refused = |transport| config.client_plan(transport, 0).err();
+    let (transports, unsuitable) = sorted_out(config.transports.as_slice(), refused);
     let mut outcome = match config.backend {
         BackendChoice::Namespaces => namespaces.run(config, &transports)?,
         BackendChoice::Simulator => simulator.run(config, &transports)?,
@@ -51,16 +53,19 @@ pub fn run_compare(
     Ok(outcome)
 }
 
-/// Returns the transports that the workload runs over, and why not over the others.
-fn suitable(config: &CompareConfig) -> (Vec<TransportSpec>, Vec<Skipped>) {
-    let because = |transport: TransportSpec| config.client_plan(transport, 0).err();
-    let (skipped, suitable): (Vec<TransportSpec>, Vec<TransportSpec>) =
-        config.transports.as_slice().iter().partition(|transport| because(**transport).is_some());
-    let skipped = skipped.into_iter().map(|transport| Skipped {
-        id: transport.to_string(),
-        because: because(transport).unwrap_or_default(),
-    });
-    (suitable, skipped.collect())
+/// Returns the transports that can be run, and why the others cannot.
+pub(crate) fn sorted_out(
+    transports: &[TransportSpec],
+    refused: impl Fn(TransportSpec) -> Option<String>,
+) -> (Vec<TransportSpec>, Vec<Skipped>) {
+    let (mut suitable, mut skipped) = (Vec::new(), Vec::new());
+    for transport in transports {
+        match refused(*transport) {
+            None => suitable.push(*transport),
+            Some(because) => skipped.push(Skipped { id: transport.to_string(), because }),
+        }
+    }
+    (suitable, skipped)
 }
 
 /// The reason why a backend has no outcome.

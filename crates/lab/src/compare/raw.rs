@@ -30,6 +30,14 @@ pub struct RawOutcome {
     pub skipped: Vec<Skipped>,
 }
 
+impl RawOutcome {
+    /// Creates the outcome of runs on the backend that was wanted, of which no device and no delay is known.
+    #[must_use]
+    pub fn new(backend: BackendKind, runs: Vec<RawRun>) -> Self {
+        Self { backend, fallback: None, device: None, delay: None, runs, skipped: Vec::new() }
+    }
+}
+
 /// The kinds of backends that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

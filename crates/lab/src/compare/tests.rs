@@ -9,15 +9,7 @@ struct Stand(Result<BackendKind, BackendError>);
 
 impl Backend for Stand {
     fn run(&mut self, _: &CompareConfig, _: &[TransportSpec]) -> Result<RawOutcome, BackendError> {
-        let backend = self.0.clone()?;
-        Ok(RawOutcome {
-            backend,
-            fallback: None,
-            device: None,
-            delay: None,
-            runs: Vec::new(),
-            skipped: Vec::new(),
-        })
+        Ok(RawOutcome::new(self.0.clone()?, Vec::new()))
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct SavedRow {
 #[derive(Debug, Error)]
 pub enum ResultFileError {
     /// The file of a result cannot be read.
-    #[error("'{}' cannot be read: {error}", path.display())]
+    #[error("'{}' cannot be read: {error}; name a results.json or its folder", path.display())]
     Unreadable {
         /// The file that was to be read.
         path: PathBuf,
@@ -108,7 +108,7 @@ impl From<&CompareResult> for Saved {
             ("workload", workload.kind.clone()),
             ("arrivals", workload.arrivals.clone()),
             ("interval", format!("{} ms", workload.interval_ms)),
-            ("message", format!("{} octets", workload.message_bytes)),
+            ("message", workload.message_bytes.map_or_else(|| "of its own length".to_owned(), octets)),
             ("duration", format!("{} s", workload.duration_s)),
             ("seed", workload.seed.to_string()),
         ];
@@ -186,6 +186,10 @@ impl From<&SimulationResult> for Saved {
         let conditions = conditions.map(|(name, value)| (name.to_owned(), value)).into();
         Self { world: result.world.clone(), of: "cell", conditions, axis, rows }
     }
+}
+
+fn octets(count: u32) -> String {
+    format!("{count} octets")
 }
 
 /// Returns the first factor whose levels are numbers, all of the same unit, and that unit.

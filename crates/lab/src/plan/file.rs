@@ -57,9 +57,10 @@ impl Plan {
         let title = source.take::<String>(&mut root, "title")?;
         let title = title.ok_or_else(|| source.error(0, "title", "a plan needs a title: title = \"…\""))?;
         let description = source.take::<String>(&mut root, "description")?.unwrap_or_default();
+        let seeds_at = root.get_ref().get("seeds").map_or(0, |seeds| seeds.span().start);
         let seeds = source.take::<Seeds>(&mut root, "seeds")?.unwrap_or(Seeds::Count(DEFAULT_SEEDS)).list();
         if seeds.is_empty() {
-            return Err(source.error(0, "seeds", "there must be at least one seed"));
+            return Err(source.error(seeds_at, "seeds", "there must be at least one seed"));
         }
         let mut factors = source.factors(&mut root)?;
         factors.extend(source.cases(&mut root)?);

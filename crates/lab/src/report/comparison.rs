@@ -3,7 +3,7 @@
 use super::circumstances;
 use crate::compare::Skipped;
 use crate::conditions::Origin;
-use crate::numbers::{percent, plain_ms, plain_or_dash, short, tenths, time};
+use crate::numbers::{beside_unanswered, percent, plain_ms, plain_or_dash, short, tenths, time};
 use crate::page::{Axis, Figure, Mark, Page, Series, Table};
 use crate::summary::{
     CompareResult, Comparison, LateResult, LossSplit, PathResult, ResponseResult, RunCurves, RunResult,
@@ -137,7 +137,7 @@ const HEADINGS: [&str; COLUMNS] = [
     "answered",
     "late: own",
     "others' loss",
-    "mean ±95 %",
+    "mean ±95\u{a0}%",
     "p50",
     "p90",
     "p99",
@@ -200,12 +200,12 @@ fn path_in_words(path: &PathResult) -> String {
 
 /// Returns `echo, poisson every 10 ms, 64 octets, 20 s, seed 1`.
 fn workload_in_words(workload: &WorkloadResult) -> String {
+    let octets = workload.message_bytes.map(|octets| format!(", {octets} octets")).unwrap_or_default();
     format!(
-        "{}, {} arrivals every {} ms, {} octets, {} s, seed {}",
+        "{}, {} arrivals every {} ms{octets}, {} s, seed {}",
         workload.kind,
         workload.arrivals,
         short(workload.interval_ms),
-        workload.message_bytes,
         short(workload.duration_s),
         workload.seed
     )
@@ -263,22 +263,15 @@ fn percentile(run: &RunResult, value: Option<f64>, share: f64) -> String {
 
 /// Returns the mean with its interval, and how many requests are not in it.
 fn mean(response: &ResponseResult) -> String {
-    let mean = mean_of_answered(response);
-    match response.unanswered {
-        0 => mean,
-        unanswered => format!("{mean} ({unanswered} unanswered)"),
-    }
-}
-
-fn mean_of_answered(response: &ResponseResult) -> String {
-    match (response.mean, response.ci95) {
+    let mean = match (response.mean, response.ci95) {
         (Some(mean), Some([low, high])) => {
             let (mean, half) = (plain_ms(mean), (high - low) / 2.0);
             let decimals = mean.split_once('.').map_or(0, |(_, decimals)| decimals.len());
             format!("{mean} ±{half:.decimals$}")
         }
         (mean, _) => plain_or_dash(mean),
-    }
+    };
+    beside_unanswered(mean, response.unanswered)
 }
 
 fn dash() -> String {

@@ -4,7 +4,7 @@ use super::plan::{figure, means};
 use crate::difference::{
     ConditionDifference, DifferenceVerdict, ResultDifference, Saved, TransportDifference, in_common,
 };
-use crate::numbers::{plain_or_dash, tenths};
+use crate::numbers::{beside_unanswered, plain_or_dash, tenths};
 use crate::page::{Mark, Page, Table};
 
 /// Returns the conditions that differ, the means of both, a table of what both results have, and what stands in one alone.
@@ -27,6 +27,9 @@ pub fn difference(first: &Saved, second: &Saved) -> Page {
     let sides = [(first, names[0], Mark::Points), (second, names[1], Mark::Measured)];
     let alone = [("first", &difference.only_first), ("second", &difference.only_second)];
     let alone = alone.into_iter().filter(|(_, ids)| !ids.is_empty());
+    let alone = alone.map(|(which, ids)| format!("only in the {which}: {}", ids.join(", ")));
+    let kinds = format!("each row of the first is a {}, of the second a {}", first.of, second.of);
+    let nothing = rows.is_empty().then(|| format!("no row stands in both: {kinds}"));
     let mut table = Table::new("Second beside first, in ms", &HEADINGS, rows);
     table.head[0] = first.of.to_owned();
     Page {
@@ -35,20 +38,15 @@ pub fn difference(first: &Saved, second: &Saved) -> Page {
         figures: figure(&first.axis, difference.transports.len()).into_iter().collect(),
         series: sides.into_iter().flat_map(|(side, name, mark)| means(first, side, name, mark)).collect(),
         tables: vec![table.without_empty()],
-        notes: alone.map(|(which, ids)| format!("only in the {which}: {}", ids.join(", "))).collect(),
+        notes: nothing.into_iter().chain(alone).collect(),
         ..Page::default()
     }
 }
 
 fn cells(transport: &TransportDifference) -> [String; HEADINGS.len()] {
     let pair = |values: [Option<f64>; 2]| values.map(plain_or_dash).join(" → ");
-    let mean = [0, 1].map(|side| {
-        let mean = plain_or_dash(transport.mean_ms[side]);
-        match transport.unanswered[side] {
-            0 => mean,
-            unanswered => format!("{mean} ({unanswered} unanswered)"),
-        }
-    });
+    let mean = [0, 1]
+        .map(|side| beside_unanswered(plain_or_dash(transport.mean_ms[side]), transport.unanswered[side]));
     let by = transport.difference_ms.zip(transport.ci95);
     let by =
         by.map_or_else(|| "–".to_owned(), |(by, [low, high])| format!("{by:+.2} ±{:.2}", (high - low) / 2.0));

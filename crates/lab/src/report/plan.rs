@@ -7,6 +7,7 @@ use super::comparison::colours;
 use super::figure::parts;
 use crate::conditions::Conditions;
 use crate::difference::Saved;
+use crate::numbers::beside_unanswered;
 use crate::page::{Axis, Figure, Mark, Page, Series, Table};
 use crate::plan::{SimulationResult, plain};
 use crate::transport::TransportSpec;
@@ -113,11 +114,10 @@ fn row(name: &str, metrics: &Map<String, Value>) -> [String; 9] {
         Some(format!("± {:.2}", (high? - low?) / 2.0))
     });
     let count = |key: &str| metrics.get(key).map(Value::to_string).unwrap_or_default();
-    let unanswered = times.and_then(|times| times.get("unanswered")?.as_u64()).filter(|count| *count > 0);
-    let unanswered = unanswered.map(|count| format!(" ({count} unanswered)")).unwrap_or_default();
+    let unanswered = times.and_then(|times| times.get("unanswered")?.as_u64()).unwrap_or(0);
     [
         name.to_owned(),
-        time("mean") + &unanswered,
+        beside_unanswered(time("mean"), unanswered),
         half.unwrap_or_default(),
         time("p50"),
         time("p99"),

@@ -32,7 +32,7 @@ pub fn text(page: &Page, room: Room<'_>) -> String {
     for statement in &page.statements {
         put(&mut text, format_args!("  {}", line(statement)));
     }
-    for table in &page.tables {
+    for table in page.tables.iter().filter(|table| !table.rows.is_empty()) {
         let (drawn, left_out) = within(table, room.columns.unwrap_or(usize::MAX));
         put(&mut text, format_args!("{drawn}"));
         if !left_out.is_empty() {

@@ -67,11 +67,8 @@ fn capture(world: &mut World<Station>, file: &CaptureFile) -> Result<(), Simulat
         emulator::CapturePoint::Sender => capture_at(world, &file.path, CapturePoint::Departure),
         emulator::CapturePoint::Receiver => capture_at(world, &file.path, CapturePoint::Arrival),
         emulator::CapturePoint::Both => {
-            let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
-            let extension = file.path.extension().unwrap_or_default().to_string_lossy();
-            let received = file.path.with_file_name(format!("{stem}-received.{extension}"));
             capture_at(world, &file.path, CapturePoint::Departure)?;
-            capture_at(world, &received, CapturePoint::Arrival)
+            capture_at(world, &emulator::beside(&file.path, "received"), CapturePoint::Arrival)
         }
     }
 }

@@ -128,7 +128,7 @@ impl Scenario {
     /// Returns whether a transport has octets that no seed decides: the trace hash of a run leaves octets out then.
     #[must_use]
     pub fn has_random_octets(&self) -> bool {
-        self.transports().any(|transport| transport.transport().has_random_octets())
+        self.transports().any(|transport| transport.transport().facts().has_random_octets)
     }
 }
 

@@ -4,12 +4,12 @@
 //! order when the last one before it on its stream has arrived. So every run gives pairs, and their differences show what
 //! order costs without the noise of two runs.
 
-use core::time::Duration;
 use std::collections::BTreeMap;
 
 use virtual_time::Instant;
 
 use super::delays::{Delays, Moments};
+use super::milliseconds;
 
 /// The one-way delays of one flow.
 #[derive(Clone, Debug)]
@@ -107,10 +107,6 @@ impl OneWay {
             }
         }
     }
-}
-
-fn milliseconds(span: Duration) -> f64 {
-    span.as_secs_f64() * 1e3
 }
 
 #[cfg(test)]

@@ -91,14 +91,14 @@ pub struct ImpairmentsResult {
 /// The traffic that was sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadResult {
-    /// `echo`, `simco`, `sip` or `video`.
+    /// The name of the workload, such as `echo`.
     pub kind: String,
     /// The arrival process as on the command line.
     pub arrivals: String,
     /// Mean time between requests.
     pub interval_ms: f64,
-    /// The number of octets of a request.
-    pub message_bytes: u32,
+    /// The number of octets of a request; null where messages have lengths of their own.
+    pub message_bytes: Option<u32>,
     /// How long requests were sent.
     pub duration_s: f64,
     /// Seed of send times and losses.

@@ -3,26 +3,16 @@
 use bytes::Bytes;
 use virtual_time::Instant;
 
-use super::{Kind, Measure, Reaction, Service, Terms};
+use super::{Kind, Measure, Reaction, Service, Terms, WorkloadFacts};
 
 #[derive(Debug)]
 pub(super) struct Bulk;
 
+static FACTS: WorkloadFacts = WorkloadFacts::of_messages("bulk", "octets without pause", Measure::Goodput);
+
 impl Kind for Bulk {
-    fn name(&self) -> &'static str {
-        "bulk"
-    }
-
-    fn meaning(&self) -> &'static str {
-        "octets without pause"
-    }
-
-    fn in_words(&self) -> &'static str {
-        "octets without pause"
-    }
-
-    fn measure(&self) -> Measure {
-        Measure::Goodput
+    fn facts(&self) -> &'static WorkloadFacts {
+        &FACTS
     }
 
     fn service(&self, _terms: Option<Terms>) -> Box<dyn Service> {

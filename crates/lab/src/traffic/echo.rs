@@ -4,26 +4,19 @@ use bytes::Bytes;
 use virtual_time::Instant;
 use workload::Message;
 
-use super::{Followed, Kind, Measure, Reaction, Service, Terms};
+use super::{Followed, Kind, Measure, Reaction, Service, Terms, WorkloadFacts};
 
 #[derive(Debug)]
 pub(super) struct Echo;
 
+static FACTS: WorkloadFacts = WorkloadFacts {
+    in_words: "echoed messages",
+    ..WorkloadFacts::of_messages("echo", "requests that come back", Measure::Responses)
+};
+
 impl Kind for Echo {
-    fn name(&self) -> &'static str {
-        "echo"
-    }
-
-    fn meaning(&self) -> &'static str {
-        "requests that come back"
-    }
-
-    fn in_words(&self) -> &'static str {
-        "echoed messages"
-    }
-
-    fn measure(&self) -> Measure {
-        Measure::Responses
+    fn facts(&self) -> &'static WorkloadFacts {
+        &FACTS
     }
 
     fn followed(&self) -> Followed {

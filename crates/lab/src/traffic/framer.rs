@@ -3,38 +3,21 @@
 use core::fmt;
 
 use bytes::Bytes;
-use workload::{MessageSize, StreamFramer};
+use workload::StreamFramer;
 
 /// Cuts a byte stream into the messages of a workload.
-#[derive(Debug)]
-pub(crate) struct Framer(Box<dyn Cut>);
-
-impl Framer {
-    pub(super) fn new(cut: impl Cut + 'static) -> Self {
-        Self(Box::new(cut))
-    }
-
-    /// Creates the framer that goes by the length at the beginning of each message of the laboratory.
-    pub(super) fn of_messages() -> Self {
-        Self::new(StreamFramer::new(MessageSize::MAX))
-    }
-
-    pub(crate) fn push(&mut self, octets: &[u8]) {
-        self.0.push(octets);
-    }
-
-    /// Returns the next whole message; why there will be none any more.
-    pub(crate) fn next_message(&mut self) -> Result<Option<Bytes>, String> {
-        self.0.next_message()
-    }
-}
+pub(crate) type Framer = Box<dyn Cut>;
 
 /// The way to tell the messages of one workload apart.
-pub(super) trait Cut: fmt::Debug + Send {
+pub(crate) trait Cut: fmt::Debug + Send {
+    /// Takes in what has arrived.
     fn push(&mut self, octets: &[u8]);
+
+    /// Returns the next whole message; why there will be none any more.
     fn next_message(&mut self) -> Result<Option<Bytes>, String>;
 }
 
+/// Goes by the length at the beginning of each message of the laboratory.
 impl Cut for StreamFramer {
     fn push(&mut self, octets: &[u8]) {
         Self::push(self, octets);

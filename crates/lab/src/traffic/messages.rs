@@ -4,27 +4,17 @@ use bytes::Bytes;
 use virtual_time::Instant;
 use workload::{Message, MessageSize};
 
-use super::{Kind, Measure, Reaction, Service, Terms};
+use super::{Kind, Measure, Reaction, Service, Terms, WorkloadFacts};
 use crate::statistics::Trip;
 
 #[derive(Debug)]
 pub(super) struct Messages;
 
+static FACTS: WorkloadFacts = WorkloadFacts::of_messages("messages", "messages one way", Measure::Delays);
+
 impl Kind for Messages {
-    fn name(&self) -> &'static str {
-        "messages"
-    }
-
-    fn meaning(&self) -> &'static str {
-        "messages one way"
-    }
-
-    fn in_words(&self) -> &'static str {
-        "messages one way"
-    }
-
-    fn measure(&self) -> Measure {
-        Measure::Delays
+    fn facts(&self) -> &'static WorkloadFacts {
+        &FACTS
     }
 
     fn service(&self, _terms: Option<Terms>) -> Box<dyn Service> {

@@ -21,7 +21,7 @@ mod workload;
 use core::fmt;
 use core::time::Duration;
 
-use ::workload::ArrivalsError;
+use ::workload::{ArrivalsError, Message, MessageSize, StreamFramer};
 use bytes::Bytes;
 use virtual_time::Instant;
 
@@ -42,36 +42,25 @@ pub const WORKLOADS: [Workload; 4] =
 
 /// A workload: what the laboratory asks of it.
 pub(crate) trait Kind: fmt::Debug + Sync {
-    /// Returns its name in plans and on the command line.
-    fn name(&self) -> &'static str;
-
-    /// Returns what it is in a few words, for the help.
-    fn meaning(&self) -> &'static str;
-
-    /// Returns what is sent, as in "echoed messages of real packets".
-    fn in_words(&self) -> &'static str;
-
-    /// Returns what is counted per second: messages, transactions.
-    fn unit(&self) -> &'static str {
-        "messages"
-    }
-
-    /// Returns what is measured of it.
-    fn measure(&self) -> Measure;
-
-    /// Returns the payload protocol identifier of its messages over SCTP.
-    fn payload_protocol(&self) -> u32 {
-        0
-    }
+    /// Returns what there is to know of it, whatever carries it.
+    fn facts(&self) -> &'static WorkloadFacts;
 
     /// Returns what cuts its messages out of a byte stream.
     fn framer(&self) -> Framer {
-        Framer::of_messages()
+        Box::new(StreamFramer::new(MessageSize::MAX))
     }
 
     /// Returns how its messages are found in the packets that carried them.
     fn followed(&self) -> Followed {
         Followed::Never
+    }
+
+    /// Returns the number of the request that a whole message is, or answers, by which copies of it are known.
+    fn number(&self, wire: &[u8]) -> Option<u64> {
+        match self.followed() {
+            Followed::ByHeader(headers) => (headers.read)(wire).map(|beginning| beginning.number),
+            Followed::Never | Followed::ByPlace => Message::decode(wire).ok().map(|message| message.number.0),
+        }
     }
 
     /// Returns why it does not run over so many lanes of this kind.
@@ -86,6 +75,44 @@ pub(crate) trait Kind: fmt::Debug + Sync {
 
     /// Returns who answers; `terms` are not known to a server that takes whoever comes.
     fn service(&self, terms: Option<Terms>) -> Box<dyn Service>;
+}
+
+/// What there is to know of a workload without asking it.
+#[derive(Debug)]
+pub(crate) struct WorkloadFacts {
+    /// Its name in plans and on the command line.
+    pub(crate) name: &'static str,
+    /// What it is in a few words, for the help.
+    pub(crate) meaning: &'static str,
+    /// What is sent, as in "echoed messages of real packets".
+    pub(crate) in_words: &'static str,
+    /// What is counted per second: messages, transactions.
+    pub(crate) unit: &'static str,
+    /// What is measured of it.
+    pub(crate) measure: Measure,
+    /// The payload protocol identifier of its messages over SCTP; 0 where they have none.
+    pub(crate) payload_protocol: u32,
+    /// Whether its messages have lengths of their own: the size of a message that a user names is not theirs.
+    pub(crate) has_own_lengths: bool,
+    /// Whether what is timed is one message there and one back, each of one packet, as in the models of response times.
+    pub(crate) is_one_exchange: bool,
+}
+
+impl WorkloadFacts {
+    /// Creates the facts of messages of the laboratory, as long as the user says.
+    pub(crate) const fn of_messages(name: &'static str, meaning: &'static str, measure: Measure) -> Self {
+        let (in_words, unit) = (meaning, "messages");
+        Self {
+            name,
+            meaning,
+            in_words,
+            unit,
+            measure,
+            payload_protocol: 0,
+            has_own_lengths: false,
+            is_one_exchange: true,
+        }
+    }
 }
 
 /// The quantity that is measured of a flow.

@@ -1,13 +1,11 @@
 //! The workloads: what a flow sends, by name.
 
-use core::cmp::Ordering;
-use core::fmt;
 use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, de};
 
 use super::{Framer, Kind, Measure, WORKLOADS, echo, simco};
-use crate::text::UnknownName;
+use crate::text::{UnknownName, by_name, or};
 
 /// The kind of messages that a flow sends: a line of the table [`WORKLOADS`].
 #[derive(Clone, Copy)]
@@ -32,25 +30,31 @@ impl Workload {
     /// Returns its name in plans and on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.0.name()
+        self.0.facts().name
     }
 
     /// Returns what is sent, as in "echoed messages of real packets".
     #[must_use]
     pub fn in_words(self) -> &'static str {
-        self.0.in_words()
+        self.0.facts().in_words
     }
 
     /// Returns what is counted per second: messages, transactions.
     #[must_use]
     pub fn unit(self) -> &'static str {
-        self.0.unit()
+        self.0.facts().unit
     }
 
     /// Returns what it is in a few words.
     #[must_use]
     pub fn meaning(self) -> &'static str {
-        self.0.meaning()
+        self.0.facts().meaning
+    }
+
+    /// Returns whether what is timed is one message there and one back, as in the models of response times.
+    #[must_use]
+    pub fn is_one_exchange(self) -> bool {
+        self.0.facts().is_one_exchange
     }
 
     /// Returns whether responses are timed.
@@ -66,12 +70,12 @@ impl Workload {
     }
 
     pub(crate) fn measure(self) -> Measure {
-        self.0.measure()
+        self.0.facts().measure
     }
 
     /// Returns the payload protocol identifier of its messages over SCTP.
     pub(crate) fn payload_protocol(self) -> u32 {
-        self.0.payload_protocol()
+        self.0.facts().payload_protocol
     }
 
     /// Returns the framer that cuts its messages out of a byte stream.
@@ -82,13 +86,8 @@ impl Workload {
 
 /// Returns the names of some, as in "use echo, messages or bulk".
 fn names(which: impl Fn(&Workload) -> bool) -> String {
-    let names: Vec<_> =
-        WORKLOADS.iter().filter(|workload| which(workload)).map(|workload| workload.name()).collect();
-    match names.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-        None => String::new(),
-    }
+    let named = WORKLOADS.iter().filter(|workload| which(workload)).map(|workload| workload.name());
+    or(&named.collect::<Vec<_>>())
 }
 
 impl Default for Workload {
@@ -112,34 +111,4 @@ impl<'de> Deserialize<'de> for Workload {
     }
 }
 
-impl fmt::Display for Workload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl fmt::Debug for Workload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl PartialEq for Workload {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Workload {}
-
-impl PartialOrd for Workload {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Workload {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.name().cmp(other.name())
-    }
-}
+by_name!(Workload);

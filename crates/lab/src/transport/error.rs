@@ -15,14 +15,6 @@ pub enum TransportError {
         /// The ways to write those that there are.
         known: String,
     },
-    /// The name of no protocol, where a protocol without its number of streams or connections is wanted.
-    #[error("`{text}` is no protocol: use {known}")]
-    UnknownProtocol {
-        /// The text that was written.
-        text: String,
-        /// The names of those that there are.
-        known: String,
-    },
     /// The text after the name is wrong or missing.
     #[error("`{text}`: {because}")]
     Argument {

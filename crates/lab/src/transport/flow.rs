@@ -95,7 +95,7 @@ impl FlowPlan {
     /// Returns what its client is told.
     pub(crate) fn client_plan(&self, stop: &StopRule, seed: FlowSeed) -> Result<ClientPlan, FlowError> {
         let transport = self.transport.0;
-        if self.profile.is_some() && !transport.transport().has_profiles() {
+        if self.profile.is_some() && !transport.transport().facts().has_profiles {
             return Err(FlowError::at("profile")(format!("{transport} has no profiles: leave it out")));
         }
         let interval = self.mean_interval().map_err(FlowError::at("rate"))?;

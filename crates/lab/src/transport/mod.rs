@@ -59,25 +59,19 @@ const OF_STUDIES: [Protocol; 1] = [Protocol::new(&s2::OfStudy)];
 
 /// A transport: what the laboratory asks of it.
 pub(crate) trait Transport: fmt::Debug + Sync {
-    /// Returns the protocol's name, with which everything written about it begins.
-    fn name(&self) -> &'static str;
-
-    /// Returns the ways to write it, each with what it means in a few words; none if the name says all.
-    fn forms(&self) -> &'static [(&'static str, &'static str)];
+    /// Returns what there is to know of it, whatever the number of its lanes.
+    fn facts(&self) -> &'static TransportFacts;
 
     /// Reads what follows the colon of `text`, if there is one.
     fn parse(&self, text: &str, argument: Option<&str>) -> Result<Lanes, TransportError>;
 
     /// Writes it as [`parse`](Self::parse) reads it.
     fn write(&self, lanes: Lanes) -> String {
-        format!("{}:{}", self.name(), lanes.count)
+        format!("{}:{}", self.facts().name, lanes.count)
     }
 
     /// Returns the transport as the object of a sentence: `SCTP with 6 streams`, `one TCP connection`.
     fn in_words(&self, lanes: Lanes) -> String;
-
-    /// Returns the kind of content that a lane carries.
-    fn carriage(&self) -> Carriage;
 
     /// Returns the number of streams of its association or connection; `None` where there are none.
     fn streams(&self, _lanes: Lanes) -> Option<u16> {
@@ -94,36 +88,8 @@ pub(crate) trait Transport: fmt::Debug + Sync {
         Duration::from_secs(10)
     }
 
-    /// Returns the largest message in octets; `None` where there is no bound.
-    fn most_message_bytes(&self) -> Option<u32> {
-        None
-    }
-
-    /// Returns whether the profile of a comparison is about it.
-    fn takes_profile(&self) -> bool {
-        false
-    }
-
-    /// Returns whether plans may name a set of parameters for it.
-    fn has_profiles(&self) -> bool {
-        false
-    }
-
-    /// Returns the colours it has in reports, by their numbers in the style sheet.
-    fn colours(&self) -> Range<usize>;
-
     /// Returns the model that predicts its response times; why there is none.
     fn model(&self, lanes: Lanes) -> Result<models::resequencing::Transport, &'static str>;
-
-    /// Returns its congestion control and loss recovery in words, where no option says them.
-    fn settings(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Returns whether its packets have octets that no seed decides.
-    fn has_random_octets(&self) -> bool {
-        false
-    }
 
     /// Returns the two ends of a simulated flow, client and server.
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError>;
@@ -133,13 +99,55 @@ pub(crate) trait Transport: fmt::Debug + Sync {
     fn own_losses(&self, search: &Search<'_>, lost: &[&[u8]]) -> Result<BTreeSet<u64>, &'static str>;
 
     /// Returns what a flow asks for and real packets do not have: the key in the plan, and why.
-    fn refused_on_real_packets(&self, flow: &FlowPlan) -> Option<(&'static str, &'static str)>;
+    fn refused_on_real_packets(&self, _flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
+        None
+    }
 
     /// Runs the client of a flow over real sockets.
     fn load<'a>(&'a self, errand: Errand<'a>) -> Task<'a, Result<FlowRun, RealError>>;
 
     /// Opens servers on real sockets, one at least for the addresses together.
     fn listen<'a>(&'a self, at: Listening<'a>) -> Task<'a, Result<Vec<Listener>, RealError>>;
+}
+
+/// What there is to know of a transport without asking it.
+#[derive(Debug)]
+pub(crate) struct TransportFacts {
+    /// The protocol's name, with which everything written about it begins.
+    pub(crate) name: &'static str,
+    /// The ways to write it, each with what it means in a few words; none if the name says all.
+    pub(crate) forms: &'static [(&'static str, &'static str)],
+    /// The kind of content that a lane carries.
+    pub(crate) carriage: Carriage,
+    /// The colours it has in reports, by their numbers in the style sheet.
+    pub(crate) colours: Range<usize>,
+    /// The largest message in octets; `None`, the default, where there is no bound.
+    pub(crate) most_message_bytes: Option<u32>,
+    /// Whether the profile of a comparison is about it. Default no.
+    pub(crate) takes_profile: bool,
+    /// Whether plans may name a set of parameters for it. Default no.
+    pub(crate) has_profiles: bool,
+    /// Its congestion control and loss recovery in words, where no option says them. Default none.
+    pub(crate) settings: Option<&'static str>,
+    /// Whether its packets have octets that no seed decides. Default no.
+    pub(crate) has_random_octets: bool,
+}
+
+impl TransportFacts {
+    /// Creates the facts of a transport about which nothing is special.
+    pub(crate) const fn new(name: &'static str, carriage: Carriage, colours: Range<usize>) -> Self {
+        Self {
+            name,
+            forms: &[],
+            carriage,
+            colours,
+            most_message_bytes: None,
+            takes_profile: false,
+            has_profiles: false,
+            settings: None,
+            has_random_octets: false,
+        }
+    }
 }
 
 #[cfg(test)]

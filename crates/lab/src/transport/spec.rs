@@ -1,14 +1,13 @@
 //! A transport as it is written: `tcp:4`, `sctp:unordered`.
 
-use core::cmp::Ordering;
 use core::fmt;
-use core::hash::{Hash, Hasher};
 use core::ops::Range;
 use core::str::FromStr;
 use core::time::Duration;
 
 use super::{OF_STUDIES, TRANSPORTS, Transport, TransportError};
 use crate::lanes::{Carriage, Lanes, Order};
+use crate::text::{UnknownName, by_name, or};
 
 /// A protocol of the table [`TRANSPORTS`]: `tcp`, without the number of its streams or connections.
 #[derive(Clone, Copy)]
@@ -22,59 +21,20 @@ impl Protocol {
     /// Returns the name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.0.name()
+        self.0.facts().name
     }
 }
 
 impl FromStr for Protocol {
-    type Err = TransportError;
+    type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let known = TRANSPORTS.into_iter().find(|protocol| protocol.name() == text);
-        known.ok_or_else(|| TransportError::UnknownProtocol {
-            text: text.to_owned(),
-            known: TRANSPORTS.map(Protocol::name).join(", "),
-        })
+        known.ok_or_else(|| UnknownName { text: text.to_owned(), known: or(&TRANSPORTS.map(Self::name)) })
     }
 }
 
-impl fmt::Debug for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl PartialEq for Protocol {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Protocol {}
-
-impl PartialOrd for Protocol {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Protocol {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.name().cmp(other.name())
-    }
-}
-
-impl Hash for Protocol {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name().hash(state);
-    }
-}
+by_name!(Protocol);
 
 /// One transport under test, with the number of its streams or connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,24 +92,24 @@ impl TransportSpec {
     }
 
     pub(crate) fn carriage(self) -> Carriage {
-        self.transport().carriage()
+        self.transport().facts().carriage
     }
 
     /// Returns the largest message in octets; `None` where there is no bound.
     #[must_use]
     pub fn most_message_bytes(self) -> Option<u32> {
-        self.transport().most_message_bytes()
+        self.transport().facts().most_message_bytes
     }
 
     /// Returns whether the profile of a comparison is about it.
     #[must_use]
     pub fn takes_profile(self) -> bool {
-        self.transport().takes_profile()
+        self.transport().facts().takes_profile
     }
 
     /// Returns the colours it has in reports, by their numbers in the style sheet.
     pub(crate) fn colours(self) -> Range<usize> {
-        self.transport().colours()
+        self.transport().facts().colours.clone()
     }
 
     /// Returns the model that predicts its response times.
@@ -163,7 +123,7 @@ impl TransportSpec {
     /// Returns its congestion control and loss recovery in words, where no option says them.
     #[must_use]
     pub fn settings(self) -> Option<&'static str> {
-        self.transport().settings()
+        self.transport().facts().settings
     }
 
     /// Returns the transport as the subject of a sentence: `SCTP with 6 streams`, `one TCP connection`.
@@ -196,18 +156,14 @@ impl FromStr for TransportSpec {
 
 /// Returns all ways to write a transport, as in "use tcp, tcp:N or udp".
 pub(super) fn forms() -> String {
-    let forms: Vec<&str> =
-        TRANSPORTS.iter().flat_map(|protocol| protocol.0.forms()).map(|(form, _)| *form).collect();
-    match forms.split_last() {
-        Some((last, others)) => format!("{} or {last}", others.join(", ")),
-        None => String::new(),
-    }
+    let forms = TRANSPORTS.iter().flat_map(|protocol| protocol.0.facts().forms).map(|(form, _)| *form);
+    or(&forms.collect::<Vec<_>>())
 }
 
 /// Returns all ways to write a transport, each with what it means: what the help of an option says.
 #[must_use]
 pub fn described() -> String {
-    let forms = TRANSPORTS.iter().flat_map(|protocol| protocol.0.forms());
+    let forms = TRANSPORTS.iter().flat_map(|protocol| protocol.0.facts().forms);
     let described = forms.map(|(form, meaning)| match *meaning {
         "" => (*form).to_owned(),
         meaning => format!("{form} ({meaning})"),

@@ -14,15 +14,15 @@ use std::time::{Duration, Instant};
 
 use emulator::{
     CaptureFile, DirectionReport, EmulatedLink, EmulatorError, EmulatorOptions, EmulatorReport, LinkEnd,
-    LinkReport, LinkState, RunningEmulator, Side, World, permission,
+    LinkReport, LinkState, RunningEmulator, Side, World, beside, permission,
 };
 use tracing::Span;
 use workload::Sample;
 
 pub(crate) use self::suitable::can_run;
-use super::{never_begun, raw_run, runs};
+use super::{batches, in_order, never_begun, raw_run};
 use crate::compare::{
-    Backend, BackendError, BackendKind, CompareConfig, MeasuredDelay, RawOutcome, RawRun, Skipped,
+    Backend, BackendError, BackendKind, CompareConfig, MeasuredDelay, RawOutcome, RawRun, sorted_out,
 };
 use crate::events::run_span;
 use crate::simulation::{
@@ -67,15 +67,10 @@ impl Backend for Namespaces {
         config: &CompareConfig,
         transports: &[TransportSpec],
     ) -> Result<RawOutcome, BackendError> {
-        let (mut measured, mut skipped) = (Vec::new(), Vec::new());
-        for transport in transports {
-            match can_run(&config.scenario(*transport)) {
-                Ok(()) => measured.push(*transport),
-                Err(error) => skipped.push(Skipped { id: transport.to_string(), because: error.parts().1 }),
-            }
-        }
+        let refused = |transport| Some(can_run(&config.scenario(transport)).err()?.parts().1);
+        let (measured, mut skipped) = sorted_out(transports, refused);
         let (mut raw, mut reports) = (Vec::<RawRun>::new(), Vec::new());
-        for (number, batch) in (1..).zip(batches(config, &measured)) {
+        for (number, batch) in (1..).zip(batches(config, &measured, MOST_LINKS)) {
             if config.stop.is_raised() {
                 break;
             }
@@ -93,25 +88,15 @@ impl Backend for Namespaces {
             }));
             reports.push(report);
         }
-        raw.sort_by_key(|run| (position(transports, run.transport), run.repetition));
+        in_order(&mut raw, transports);
         skipped.extend(never_begun(&measured, &raw));
         Ok(RawOutcome {
-            backend: BackendKind::Namespaces,
-            fallback: None,
             device: reports.first().map(|report| report.device),
             delay: measured_delay(&reports),
             skipped,
-            runs: raw,
+            ..RawOutcome::new(BackendKind::Namespaces, raw)
         })
     }
-}
-
-/// Returns what runs at the same time: the transports of one repetition, or each alone.
-fn batches(config: &CompareConfig, transports: &[TransportSpec]) -> Vec<Vec<(TransportSpec, u32)>> {
-    let size = if config.runs_concurrently() { MOST_LINKS } else { 1 };
-    let of = |repetition| runs(transports, config.repeat).filter(move |(_, of)| *of == repetition);
-    let repetitions = (0..config.repeat.get()).map(|repetition| of(repetition).collect::<Vec<_>>());
-    repetitions.flat_map(|all| all.chunks(size).map(<[_]>::to_vec).collect::<Vec<_>>()).collect()
 }
 
 /// Runs scenarios at the same time, [`MOST_LINKS`] at most; outcomes in their order.
@@ -172,9 +157,7 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     if number == 1 {
         return path.to_owned();
     }
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let extension = path.extension().unwrap_or("pcapng".as_ref()).to_string_lossy();
-    path.with_file_name(format!("{stem}-{number}.{extension}"))
+    beside(path, number)
 }
 
 fn emulated_link((index, run): (u8, &ScenarioRun)) -> Option<EmulatedLink> {
@@ -280,10 +263,6 @@ fn measured_delay(reports: &[EmulatorReport]) -> Option<MeasuredDelay> {
     p50.sort_by(f64::total_cmp);
     let p99 = delays.iter().filter_map(|delay| delay.p99_ms).reduce(f64::max)?;
     Some(MeasuredDelay { p50: *p50.get(p50.len() / 2)?, p99 })
-}
-
-fn position(transports: &[TransportSpec], transport: TransportSpec) -> usize {
-    transports.iter().position(|known| *known == transport).unwrap_or(transports.len())
 }
 
 /// Returns the error for a namespace or device that is refused when it is made, which refuses the world:

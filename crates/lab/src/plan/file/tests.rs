@@ -57,6 +57,7 @@ fn errors_name_line_and_key() {
     assert_eq!(at(&refusal("\"links.wan.loss\"", "\"links.lan.jitter.x\"")).0, 20);
     assert_eq!(refusal("title = \"two hosts\"", "heading = \"x\"").key, "title");
     assert_eq!(at(&refusal("seeds = 3", "seeds = 3 4")).0, 2);
+    assert_eq!(at(&refusal("seeds = 3", "seeds = 0")).0, 2);
     assert_eq!(at(&refusal("\"1%\", 0.02", "1")), (20, "links.wan.loss".to_owned()));
 }
 

@@ -21,41 +21,32 @@ use self::calls::Due;
 use self::framer::MessageFramer;
 use self::service::Responder;
 use self::transactions::Transactions;
-use super::{Beginning, Followed, Framer, Headers, Kind, Measure, Script, Service, Terms};
+use super::{Beginning, Followed, Framer, Headers, Kind, Measure, Script, Service, Terms, WorkloadFacts};
 use crate::lanes::Carriage;
 
 /// Firewall control (RFC 4540).
 #[derive(Debug)]
 pub(super) struct Simco;
 
+static FACTS: WorkloadFacts = WorkloadFacts {
+    name: "simco",
+    meaning: "pinholes opened, refreshed and closed by SIMCO",
+    in_words: "SIMCO",
+    unit: "transactions",
+    // The response times of PER.
+    measure: Measure::Responses,
+    payload_protocol: PAYLOAD_PROTOCOL,
+    has_own_lengths: true,
+    is_one_exchange: true,
+};
+
 impl Kind for Simco {
-    fn name(&self) -> &'static str {
-        "simco"
-    }
-
-    fn meaning(&self) -> &'static str {
-        "pinholes opened, refreshed and closed by SIMCO"
-    }
-
-    fn in_words(&self) -> &'static str {
-        "SIMCO"
-    }
-
-    fn unit(&self) -> &'static str {
-        "transactions"
-    }
-
-    /// Returns that response times are measured: those of PER.
-    fn measure(&self) -> Measure {
-        Measure::Responses
-    }
-
-    fn payload_protocol(&self) -> u32 {
-        PAYLOAD_PROTOCOL
+    fn facts(&self) -> &'static WorkloadFacts {
+        &FACTS
     }
 
     fn framer(&self) -> Framer {
-        Framer::new(MessageFramer::default())
+        Box::new(MessageFramer::default())
     }
 
     fn followed(&self) -> Followed {

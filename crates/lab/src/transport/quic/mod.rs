@@ -12,7 +12,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use ::core::ops::Range;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
@@ -24,21 +23,26 @@ use self::server::QuicServer;
 use self::simulated::Simulated;
 use super::error::number;
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
+    TransportError, TransportFacts,
 };
-use crate::transport::{FlowError, FlowPlan, RealError};
+use crate::transport::{FlowError, RealError};
 
 /// Streams of one QUIC connection.
 #[derive(Debug)]
 pub(super) struct Quic;
 
-impl Transport for Quic {
-    fn name(&self) -> &'static str {
-        "quic"
-    }
+static FACTS: TransportFacts = TransportFacts {
+    forms: &[("quic:N", "N streams")],
+    settings: Some(settings::IN_WORDS),
+    // TLS draws keys and nonces of its own.
+    has_random_octets: true,
+    ..TransportFacts::new("quic", Carriage::Octets, 8..11)
+};
 
-    fn forms(&self) -> &'static [(&'static str, &'static str)] {
-        &[("quic:N", "N streams")]
+impl Transport for Quic {
+    fn facts(&self) -> &'static TransportFacts {
+        &FACTS
     }
 
     fn parse(&self, text: &str, argument: Option<&str>) -> Result<Lanes, TransportError> {
@@ -56,29 +60,12 @@ impl Transport for Quic {
         }
     }
 
-    fn carriage(&self) -> Carriage {
-        Carriage::Octets
-    }
-
     fn streams(&self, lanes: Lanes) -> Option<u16> {
         Some(lanes.count.get())
     }
 
-    fn colours(&self) -> Range<usize> {
-        8..11
-    }
-
     fn model(&self, lanes: Lanes) -> Result<resequencing::Transport, &'static str> {
         Ok(resequencing::Transport::Quic { streams: lanes.count.into() })
-    }
-
-    fn settings(&self) -> Option<&'static str> {
-        Some(settings::IN_WORDS)
-    }
-
-    /// Returns true, because TLS draws keys and nonces of its own.
-    fn has_random_octets(&self) -> bool {
-        true
     }
 
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError> {
@@ -97,10 +84,6 @@ impl Transport for Quic {
 
     fn own_losses(&self, _search: &Search<'_>, _lost: &[&[u8]]) -> Result<BTreeSet<u64>, &'static str> {
         Err("its packets are encrypted")
-    }
-
-    fn refused_on_real_packets(&self, _flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
-        None
     }
 
     fn load<'a>(&'a self, errand: Errand<'a>) -> Task<'a, Result<FlowRun, RealError>> {

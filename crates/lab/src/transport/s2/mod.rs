@@ -6,7 +6,6 @@
 mod rules;
 mod simulated;
 
-use core::ops::Range;
 use std::collections::BTreeSet;
 
 use models::resequencing;
@@ -16,7 +15,8 @@ use virtual_time::Instant;
 pub use self::rules::{Halving, StudyRules};
 use self::simulated::{LEAST_HEADERS, PacketSink, PacketSource};
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
+    TransportError, TransportFacts,
 };
 use crate::transport::{FlowError, FlowPlan, RealError};
 
@@ -24,13 +24,11 @@ use crate::transport::{FlowError, FlowPlan, RealError};
 #[derive(Debug)]
 pub(super) struct OfStudy;
 
-impl Transport for OfStudy {
-    fn name(&self) -> &'static str {
-        "s2"
-    }
+static FACTS: TransportFacts = TransportFacts::new("s2", Carriage::Messages, 3..7);
 
-    fn forms(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+impl Transport for OfStudy {
+    fn facts(&self) -> &'static TransportFacts {
+        &FACTS
     }
 
     fn parse(&self, text: &str, argument: Option<&str>) -> Result<Lanes, TransportError> {
@@ -42,23 +40,15 @@ impl Transport for OfStudy {
     }
 
     fn write(&self, _lanes: Lanes) -> String {
-        self.name().to_owned()
+        FACTS.name.to_owned()
     }
 
     fn in_words(&self, _lanes: Lanes) -> String {
         "the SCTP of study S2".to_owned()
     }
 
-    fn carriage(&self) -> Carriage {
-        Carriage::Messages
-    }
-
     fn streams(&self, _lanes: Lanes) -> Option<u16> {
         Some(1)
-    }
-
-    fn colours(&self) -> Range<usize> {
-        3..7
     }
 
     fn model(&self, _lanes: Lanes) -> Result<resequencing::Transport, &'static str> {

@@ -8,7 +8,6 @@ mod options;
 mod real;
 mod simulated;
 
-use core::ops::Range;
 use std::collections::BTreeSet;
 
 use models::resequencing;
@@ -20,7 +19,8 @@ pub use self::options::{CarrierName, InitialWindowName, SctpOptions};
 use self::simulated::{Opening, SctpClient, SctpServer};
 use super::error::number;
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
+    TransportError, TransportFacts,
 };
 use crate::lanes::Order;
 use crate::transport::{FlowError, FlowPlan, RealError};
@@ -29,13 +29,16 @@ use crate::transport::{FlowError, FlowPlan, RealError};
 #[derive(Debug)]
 pub(super) struct Sctp;
 
-impl Transport for Sctp {
-    fn name(&self) -> &'static str {
-        "sctp"
-    }
+static FACTS: TransportFacts = TransportFacts {
+    forms: &[("sctp:N", "N streams"), ("sctp:unordered", "")],
+    takes_profile: true,
+    has_profiles: true,
+    ..TransportFacts::new("sctp", Carriage::Messages, 3..7)
+};
 
-    fn forms(&self) -> &'static [(&'static str, &'static str)] {
-        &[("sctp:N", "N streams"), ("sctp:unordered", "")]
+impl Transport for Sctp {
+    fn facts(&self) -> &'static TransportFacts {
+        &FACTS
     }
 
     fn parse(&self, text: &str, argument: Option<&str>) -> Result<Lanes, TransportError> {
@@ -62,24 +65,8 @@ impl Transport for Sctp {
         }
     }
 
-    fn carriage(&self) -> Carriage {
-        Carriage::Messages
-    }
-
     fn streams(&self, lanes: Lanes) -> Option<u16> {
         Some(lanes.count.get())
-    }
-
-    fn takes_profile(&self) -> bool {
-        true
-    }
-
-    fn has_profiles(&self) -> bool {
-        true
-    }
-
-    fn colours(&self) -> Range<usize> {
-        3..7
     }
 
     fn model(&self, lanes: Lanes) -> Result<resequencing::Transport, &'static str> {

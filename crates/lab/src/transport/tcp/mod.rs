@@ -6,7 +6,6 @@ mod real;
 mod simulated;
 
 use core::num::NonZeroU16;
-use core::ops::Range;
 use std::collections::BTreeSet;
 
 use models::resequencing;
@@ -16,7 +15,8 @@ pub use self::real::set_tcp_congestion;
 use self::simulated::{Place, TcpClient, TcpServer};
 use super::error::number;
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
+    TransportError, TransportFacts,
 };
 use crate::transport::{FlowError, FlowPlan, RealError};
 
@@ -27,13 +27,15 @@ pub const MAX_CONNECTIONS: u16 = 256;
 #[derive(Debug)]
 pub(super) struct Tcp;
 
-impl Transport for Tcp {
-    fn name(&self) -> &'static str {
-        "tcp"
-    }
+static FACTS: TransportFacts = TransportFacts {
+    forms: &[("tcp", ""), ("tcp:N", "N connections")],
+    has_profiles: true,
+    ..TransportFacts::new("tcp", Carriage::Octets, 0..3)
+};
 
-    fn forms(&self) -> &'static [(&'static str, &'static str)] {
-        &[("tcp", ""), ("tcp:N", "N connections")]
+impl Transport for Tcp {
+    fn facts(&self) -> &'static TransportFacts {
+        &FACTS
     }
 
     fn parse(&self, text: &str, argument: Option<&str>) -> Result<Lanes, TransportError> {
@@ -55,20 +57,8 @@ impl Transport for Tcp {
         }
     }
 
-    fn carriage(&self) -> Carriage {
-        Carriage::Octets
-    }
-
     fn connections(&self, lanes: Lanes) -> Option<u16> {
         Some(lanes.count.get())
-    }
-
-    fn has_profiles(&self) -> bool {
-        true
-    }
-
-    fn colours(&self) -> Range<usize> {
-        0..3
     }
 
     fn model(&self, lanes: Lanes) -> Result<resequencing::Transport, &'static str> {

@@ -3,7 +3,6 @@
 mod real;
 mod simulated;
 
-use core::ops::Range;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
@@ -12,21 +11,24 @@ use workload::RetransmissionConfig;
 
 use self::simulated::{UdpClient, UdpServer};
 use super::{
-    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport, TransportError,
+    Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
+    TransportError, TransportFacts,
 };
-use crate::transport::{FlowError, FlowPlan, RealError};
+use crate::transport::{FlowError, RealError};
 
 /// UDP, whose requests the client repeats.
 #[derive(Debug)]
 pub(super) struct Udp;
 
-impl Transport for Udp {
-    fn name(&self) -> &'static str {
-        "udp"
-    }
+static FACTS: TransportFacts = TransportFacts {
+    forms: &[("udp", "SIP-like retransmission")],
+    most_message_bytes: Some(65_507),
+    ..TransportFacts::new("udp", Carriage::Datagrams, 7..8)
+};
 
-    fn forms(&self) -> &'static [(&'static str, &'static str)] {
-        &[("udp", "SIP-like retransmission")]
+impl Transport for Udp {
+    fn facts(&self) -> &'static TransportFacts {
+        &FACTS
     }
 
     fn parse(&self, text: &str, argument: Option<&str>) -> Result<Lanes, TransportError> {
@@ -38,15 +40,11 @@ impl Transport for Udp {
     }
 
     fn write(&self, _lanes: Lanes) -> String {
-        "udp".to_owned()
+        FACTS.name.to_owned()
     }
 
     fn in_words(&self, _lanes: Lanes) -> String {
         "UDP with SIP-like retransmission".to_owned()
-    }
-
-    fn carriage(&self) -> Carriage {
-        Carriage::Datagrams
     }
 
     fn connections(&self, _lanes: Lanes) -> Option<u16> {
@@ -56,14 +54,6 @@ impl Transport for Udp {
     /// Returns the time in which the last request is given up, 32 s.
     fn drain(&self) -> Duration {
         RetransmissionConfig::default().timer_b()
-    }
-
-    fn most_message_bytes(&self) -> Option<u32> {
-        Some(65_507)
-    }
-
-    fn colours(&self) -> Range<usize> {
-        7..8
     }
 
     fn model(&self, _lanes: Lanes) -> Result<resequencing::Transport, &'static str> {
@@ -82,10 +72,6 @@ impl Transport for Udp {
         let message =
             |datagram: &&[u8]| search.message_at(datagram).ok_or("a datagram was lost that is no message");
         lost.iter().map(message).collect()
-    }
-
-    fn refused_on_real_packets(&self, _flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
-        None
     }
 
     fn load<'a>(&'a self, errand: Errand<'a>) -> Task<'a, Result<FlowRun, RealError>> {

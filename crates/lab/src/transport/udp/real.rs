@@ -38,7 +38,8 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
             biased;
             // An ICMP error is as good as a lost packet: the request is repeated.
             received = socket.recv(&mut buffer) => if let Ok(len) = received
-                && let Ok(ResponseNovelty::First) = requester.handle_response(&buffer[..len])
+                && let Some(number) = client.workload().kind().number(&buffer[..len])
+                && requester.handle_answer(MessageNumber(number)) == ResponseNovelty::First
             {
                 client.on_response(alarm.now(), 0, &buffer[..len], None);
             },

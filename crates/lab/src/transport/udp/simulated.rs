@@ -30,7 +30,8 @@ impl UdpClient {
 
 impl Host for UdpClient {
     fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
-        if let Ok(ResponseNovelty::First) = self.requester.handle_response(packet.payload) {
+        let Some(number) = self.client.workload().kind().number(packet.payload) else { return };
+        if self.requester.handle_answer(MessageNumber(number)) == ResponseNovelty::First {
             self.client.on_response(now, 0, packet.payload, None);
         }
     }
