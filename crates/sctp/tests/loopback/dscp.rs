@@ -16,9 +16,12 @@ use crate::{CLIENT, SERVER, bind, echo, port, within_a_minute};
 /// Passes packets on between whoever sends first and a server, and keeps what it saw of the first one's.
 struct Relay {
     address: SocketAddr,
-    seen: Arc<Mutex<Vec<(u8, Vec<u8>)>>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
     is_over: Arc<AtomicBool>,
 }
+
+/// A packet's octet of code point and ECN, and what it carried.
+type Seen = (u8, Vec<u8>);
 
 impl Relay {
     fn begin(server: SocketAddr) -> Self {
