@@ -86,7 +86,10 @@ fn every_value_out_of_range_names_itself_and_the_remedy() {
 fn unknown_names_are_refused_with_those_known() {
     let cases: [(&str, &[&str]); 6] = [
         ("--transport carrier-pigeon", &["--transport", "carrier-pigeon", "tcp:N, sctp:N"]),
-        ("--profile fast", &["--profile", "fast", "rfc9260, signalling, studies or webrtc"]),
+        (
+            "--profile fast",
+            &["--profile", "fast", "rfc9260, signalling, studies, webrtc, linux-2.6.15 or linux-2.6.16"],
+        ),
         ("--backend cloud", &["--backend", "cloud", "namespaces or simulator"]),
         ("--workload tea", &["--workload", "tea", "echo"]),
         ("--workload sip", &["--workload", "sip", "with response times: use echo or simco"]),

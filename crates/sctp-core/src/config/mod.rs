@@ -338,10 +338,13 @@ pub struct RecoveryConfig {
 pub enum LossDetection {
     /// Three missing reports, once per chunk (RFC 9260 §7.2.4).
     MissingReports,
-    /// Three missing reports, and three further ones for a chunk that was sent again: reports that tell of a chunk
-    /// sent after that. The old rules ruled out fast retransmission a second time; the stacks of their day
-    /// did it, and the studies' figures agree with it alone. For comparisons with them.
-    RepeatedMissingReports,
+    /// So many missing reports, and as many further ones for a chunk that was sent again: reports that tell of a chunk
+    /// sent after that. The old rules ruled out fast retransmission a second time; Linux up to 2.6.15 did it, after four
+    /// reports each time, and the models of S1 and S4 are of three. For comparisons with them.
+    RepeatedMissingReports {
+        /// The missing reports that declare a chunk lost, each time. Three is the rule of today, four an old rule.
+        reports: u8,
+    },
     /// Time: a chunk is lost when one sent later has arrived and a round trip plus a reordering window has passed
     /// (RFC 8985 §6), and when nothing has been heard for two round trips a probe goes out (RFC 8985 §7), repeated
     /// with doubling until T3-rtx takes over. A retransmission that is lost is found in the same way.

@@ -27,20 +27,27 @@ pub enum Profile {
     /// spread over the round trip, and outlives pauses (RFC 7661).
     #[default]
     Signalling,
-    /// A profile that behaves as the stacks of the published studies did, under the old rules (S1, S4):
+    /// A profile that recovers as the models of the published studies say, under the old rules (S1, S4):
     /// RTO.Initial 3 s, RTO.Min 1 s, the initial window of the old rule, fast retransmission of a chunk as
     /// often as three reports ask for it, packets as large as Ethernet carries, no extensions. For comparing
-    /// with what they measured; not for use.
+    /// with what they predict; not for use. No Linux ever had this rule.
     Studies,
     /// A profile for data channels (RFC 8831) over DTLS: the recovery of `signalling`, 65,535 streams,
     /// re-configuration and zero checksums, packets that fit what browsers use, no HEARTBEATs (ICE watches the
     /// path). Meant for [`Encapsulation::Datagrams`](crate::Encapsulation::Datagrams).
     WebRtc,
+    /// The profile [`Studies`](Self::Studies) but for the rule of Linux 2.6.15, the host of S1: fast retransmission after four
+    /// reports, and again as often as four more ask for it. For comparing with what that study measured; not for use.
+    Linux2615,
+    /// The profile [`Studies`](Self::Studies) but for the rule of Linux from 2.6.16-rc3 on, the host of S4: fast retransmission after
+    /// three reports, once per chunk. For comparing with what that study measured; not for use.
+    Linux2616,
 }
 
 impl Profile {
     /// Every profile, in the order in which they are documented.
-    pub const ALL: [Self; 4] = [Self::Rfc9260, Self::Signalling, Self::Studies, Self::WebRtc];
+    pub const ALL: [Self; 6] =
+        [Self::Rfc9260, Self::Signalling, Self::Studies, Self::WebRtc, Self::Linux2615, Self::Linux2616];
 }
 
 impl fmt::Display for Profile {
@@ -50,13 +57,15 @@ impl fmt::Display for Profile {
             Self::Signalling => "signalling",
             Self::Studies => "studies",
             Self::WebRtc => "webrtc",
+            Self::Linux2615 => "linux-2.6.15",
+            Self::Linux2616 => "linux-2.6.16",
         })
     }
 }
 
 /// A profile name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no profile `{0}`; use rfc9260, signalling, studies or webrtc")]
+#[error("there is no profile `{0}`; use rfc9260, signalling, studies, webrtc, linux-2.6.15 or linux-2.6.16")]
 pub struct UnknownProfile(String);
 
 impl FromStr for Profile {
@@ -75,8 +84,10 @@ impl AssociationConfig {
         match profile {
             Profile::Rfc9260 => Self::rfc9260(),
             Profile::Signalling => Self::signalling(),
-            Profile::Studies => Self::studies(),
+            Profile::Studies => Self::old_rules(LossDetection::RepeatedMissingReports { reports: 3 }),
             Profile::WebRtc => Self::webrtc(),
+            Profile::Linux2615 => Self::old_rules(LossDetection::RepeatedMissingReports { reports: 4 }),
+            Profile::Linux2616 => Self::old_rules(LossDetection::MissingReports),
         }
     }
 
@@ -166,7 +177,7 @@ impl AssociationConfig {
         }
     }
 
-    fn studies() -> Self {
+    fn old_rules(loss_detection: LossDetection) -> Self {
         let base = Self::rfc9260();
         Self {
             extensions: Extensions::NONE,
@@ -176,10 +187,7 @@ impl AssociationConfig {
                 after_timeout: AfterTimeout::Window,
                 ..base.congestion
             },
-            recovery: RecoveryConfig {
-                loss_detection: LossDetection::RepeatedMissingReports,
-                ..base.recovery
-            },
+            recovery: RecoveryConfig { loss_detection, ..base.recovery },
             path_mtu: PathMtuConfig { bytes: 1500, ..base.path_mtu },
             ..base
         }

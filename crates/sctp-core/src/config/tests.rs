@@ -7,7 +7,10 @@ fn every_profile_is_valid_and_named() {
         assert_eq!(profile.to_string().parse::<Profile>().unwrap(), profile);
     }
     let error = "tcp".parse::<Profile>().unwrap_err();
-    assert_eq!(error.to_string(), "there is no profile `tcp`; use rfc9260, signalling, studies or webrtc");
+    assert_eq!(
+        error.to_string(),
+        "there is no profile `tcp`; use rfc9260, signalling, studies, webrtc, linux-2.6.15 or linux-2.6.16"
+    );
 }
 
 #[test]
@@ -30,6 +33,20 @@ fn studies_profile_has_the_timers_and_windows_of_rfc_4960() {
     assert_eq!(config.sack, SackConfig { delay: Duration::from_millis(200), every_packets: 2 });
     assert_eq!(config.congestion.initial_window, InitialWindow::Rfc4960);
     assert_eq!(config.extensions, Extensions::NONE);
+}
+
+#[test]
+fn profiles_of_old_kernels_differ_from_that_of_the_studies_in_when_a_chunk_is_lost_alone() {
+    let studies = AssociationConfig::profile(Profile::Studies);
+    let expected = [
+        (Profile::Linux2615, LossDetection::RepeatedMissingReports { reports: 4 }),
+        (Profile::Linux2616, LossDetection::MissingReports),
+    ];
+    for (profile, loss_detection) in expected {
+        let recovery = RecoveryConfig { loss_detection, ..studies.recovery };
+        let expected = AssociationConfig { recovery, ..studies.clone() };
+        assert_eq!(format!("{:?}", AssociationConfig::profile(profile)), format!("{expected:?}"));
+    }
 }
 
 #[test]

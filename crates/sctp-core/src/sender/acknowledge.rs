@@ -282,8 +282,8 @@ impl Reneging {
 /// Time between two SACKs that take something back.
 const RENEGING_PAUSE: Duration = Duration::from_secs(1);
 
-/// Counts a missing report on every chunk of a path in flight before `below`; returns those with three (RFC
-/// 9260 §7.2.4).
+/// Counts a missing report on every chunk of a path in flight before `below`; returns those with `reports`, which are
+/// three (RFC 9260 §7.2.4).
 ///
 /// A chunk that was fast-retransmitted before is not so again (point 5), unless [`Repetition::Allowed`]: then reports
 /// count that tell of a chunk sent after it was sent again. Only chunks of the same path count: after a changeover those
@@ -293,7 +293,7 @@ pub(crate) fn report_missing(
     path: PathIndex,
     below: Tsn,
     newest: Instant,
-    repetition: Repetition,
+    (reports, repetition): (u8, Repetition),
 ) -> SmallVec<[usize; 8]> {
     let limit = outstanding.index_of(below).unwrap_or(0);
     let kind = match repetition {
@@ -307,7 +307,7 @@ pub(crate) fn report_missing(
     let mut due = SmallVec::new();
     for index in missing {
         if let Some(chunk) = outstanding.report_missing(index)
-            && chunk.missing_reports >= MISSING_REPORTS
+            && chunk.missing_reports >= reports
         {
             chunk.fast_retransmitted = true;
             due.push(index);
@@ -371,4 +371,4 @@ impl RttSample {
 pub(crate) const DUPLICATES_HEARD: usize = 32;
 
 /// Reports after which a chunk is fast-retransmitted (RFC 9260 §7.2.4).
-const MISSING_REPORTS: u8 = 3;
+pub(super) const MISSING_REPORTS: u8 = 3;

@@ -32,7 +32,8 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use self::acknowledge::{
-    Acknowledgment, DUPLICATES_HEARD, Delivered, Reneging, Repetition, RttSample, SackRefused,
+    Acknowledgment, DUPLICATES_HEARD, Delivered, MISSING_REPORTS, Reneging, Repetition, RttSample,
+    SackRefused,
 };
 use self::buffer::SendBuffer;
 use self::firsts::ChunkKind;
@@ -334,15 +335,22 @@ impl Sender {
         acknowledgment: &Acknowledgment,
     ) -> Losses {
         match self.options.loss_detection {
-            LossDetection::MissingReports => self.losses_by_reports(acknowledgment, Repetition::Never),
-            LossDetection::RepeatedMissingReports => {
-                self.losses_by_reports(acknowledgment, Repetition::Allowed)
+            LossDetection::MissingReports => {
+                self.losses_by_reports(acknowledgment, MISSING_REPORTS, Repetition::Never)
+            }
+            LossDetection::RepeatedMissingReports { reports } => {
+                self.losses_by_reports(acknowledgment, reports, Repetition::Allowed)
             }
             LossDetection::Rack => self.losses_by_time(now, paths),
         }
     }
 
-    fn losses_by_reports(&mut self, acknowledgment: &Acknowledgment, repetition: Repetition) -> Losses {
+    fn losses_by_reports(
+        &mut self,
+        acknowledgment: &Acknowledgment,
+        reports: u8,
+        repetition: Repetition,
+    ) -> Losses {
         let mut lost = SmallVec::<[usize; 8]>::new();
         for path in self.outstanding.paths() {
             let news = acknowledgment.paths.iter().find(|entry| entry.path == path);
@@ -353,7 +361,13 @@ impl Sender {
             }
             if let Some(below) = below {
                 let (outstanding, newest) = (&mut self.outstanding, acknowledgment.newest);
-                lost.extend(acknowledge::report_missing(outstanding, path, below, newest, repetition));
+                lost.extend(acknowledge::report_missing(
+                    outstanding,
+                    path,
+                    below,
+                    newest,
+                    (reports, repetition),
+                ));
             }
         }
         self.declare_lost(&lost)
@@ -393,7 +407,7 @@ impl Sender {
                 }
                 let evidence = match self.options.loss_detection {
                     LossDetection::Rack => LossEvidence::Time,
-                    LossDetection::MissingReports | LossDetection::RepeatedMissingReports => {
+                    LossDetection::MissingReports | LossDetection::RepeatedMissingReports { .. } => {
                         LossEvidence::MissingReports
                     }
                 };
