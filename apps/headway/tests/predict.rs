@@ -75,9 +75,9 @@ fn response_time_tells_how_it_was_derived() {
     assert_number(&answer["one_way_extra_ms"], 1.5365, 0.001);
     assert_number(&answer["detection_ms"], 50.609, 0.001);
     assert_eq!(answer["sufficient_streams"], 6);
-    assert_eq!(answer["equation"], "S4 (1),(3),(4)");
+    assert_eq!(answer["equation"], "S4 (1),(4)-(7)");
     let text = text(options);
-    assert!(text.contains("23.573 ms by S4 (1),(3),(4)"), "{text}");
+    assert!(text.contains("23.573 ms by S4 (1),(4)-(7)"), "{text}");
     assert!(text.contains("50.609 ms"), "{text}");
 }
 

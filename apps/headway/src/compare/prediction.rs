@@ -104,7 +104,7 @@ fn study(scenario: &Scenario, carrier: Transport) -> Result<(Duration, &'static 
         Transport::Quic { .. } => return Err(ModelError::NotModelled { what: "QUIC" }),
         Transport::Udp { first_timeout } => {
             let time = s4::udp_response_time(rtt, loss, first_timeout, processing)?;
-            return Ok((time, "S4 (5)"));
+            return Ok((time, "S4 (10)"));
         }
     };
     let conditions = Conditions { rtt, loss, rate, rto: STUDY_RTO, processing };

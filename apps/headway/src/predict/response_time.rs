@@ -141,7 +141,7 @@ fn udp_by_study(arguments: &Arguments) -> Result<Answer, PredictError> {
         one_way_extra_ms: ms(response.saturating_sub(fixed)) / 2.0,
         detection_ms: ms(first_timeout),
         sufficient_streams: None,
-        equation: "S4 (5)",
+        equation: "S4 (10)",
         ccdf: None,
     })
 }
@@ -175,7 +175,7 @@ fn by_model(arguments: &Arguments) -> Result<Answer, PredictError> {
             (resequencing::sufficient_streams(&scenario), MODEL_EQUATION)
         }
         (Loss::Independent(_), Transport::Tcp) => (None, MODEL_EQUATION),
-        (Loss::Independent(_), Transport::Udp) => (None, "S4 (5), with its distribution"),
+        (Loss::Independent(_), Transport::Udp) => (None, "S4 (10), with its distribution"),
     };
     let pair = |point: &CcdfPoint| (point.response_ms, point.probability);
     Ok(Answer {
@@ -341,8 +341,8 @@ fn equation(study: Study, flow: Flow) -> &'static str {
 /// Returns the equations of S4 for the mean response time, numbered as in `docs/models.md`.
 pub(crate) fn s4_equation(flow: Flow) -> &'static str {
     match flow {
-        Flow::Streams(_) | Flow::Unordered | Flow::ONE_CONNECTION => "S4 (1),(3),(4)",
-        Flow::Connections(_) => "S4 (1),(3),(4) with S1 (4)",
+        Flow::Streams(_) | Flow::Unordered | Flow::ONE_CONNECTION => "S4 (1),(4)-(7)",
+        Flow::Connections(_) => "S4 (1),(4)-(7) with S1 (4)",
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         sufficient_streams: simco_sufficient_streams(&workload, arguments.rtt)?,
     };
     let text = format!(
-        "A transaction every {:.3} ms by S4 (2), {:.3} ms exactly\n  \
+        "A transaction every {:.3} ms by S4 (3), {:.3} ms exactly\n  \
          {:<22}{:.3} per second\n  {:<22}{:.1} in progress on average\n  {:<22}{} by S4 (8), RTT {}\n",
         answer.interval_ms,
         answer.interval_exact_ms,

@@ -1,9 +1,12 @@
 //! `headway predict table`: a study's published table beside what its formulas give.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use models::studies::s4::{self, PublishedTransport};
+use models::studies::{Conditions, Flow, s1};
+use models::{Probability, Rate};
 use serde::Serialize;
 
 use super::{PredictError, ms};
@@ -42,6 +45,8 @@ struct Row {
     rate_per_s: f64,
     response_ms: f64,
     published_ms: f64,
+    /// What the formula of S1 gives, which has another detection delay; none for UDP.
+    s1_response_ms: Option<f64>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -65,9 +70,26 @@ fn s4_rows() -> Result<Vec<Row>, PredictError> {
             rate_per_s: cell.rate_per_second,
             response_ms: ms(s4::recompute(cell)?),
             published_ms: cell.response_ms,
+            s1_response_ms: by_s1(cell)?,
         })
     };
     s4::published_table().iter().map(row).collect()
+}
+
+fn by_s1(cell: &s4::PublishedCell) -> Result<Option<f64>, PredictError> {
+    let flow = match cell.transport {
+        PublishedTransport::Sctp(streams) => Flow::Streams(streams),
+        PublishedTransport::Tcp => Flow::ONE_CONNECTION,
+        PublishedTransport::Udp => return Ok(None),
+    };
+    let conditions = Conditions {
+        rtt: Duration::from_millis(20),
+        loss: Probability::ONE_PERCENT,
+        rate: Rate::per_second(cell.rate_per_second)?,
+        rto: Duration::from_secs(1),
+        processing: Duration::from_micros(500),
+    };
+    Ok(Some(ms(s1::response_time(&conditions, flow)?.response_time)))
 }
 
 fn text(answer: &Answer) -> String {
@@ -86,5 +108,19 @@ fn text(answer: &Answer) -> String {
             row.rate_per_s, row.response_ms, row.published_ms
         );
     }
+    let is_another = |row: &&Row| (row.response_ms - row.published_ms).abs() > HALF_A_DIGIT;
+    for row in answer.rows.iter().filter(is_another) {
+        if let Some(s1) = row.s1_response_ms {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                text,
+                "\nThe printed {:.1} ms of {} does not follow from the study's own (4) and (7): it is S1's {s1:.3} ms, without 1/(1 − p)².",
+                row.published_ms, row.transport
+            );
+        }
+    }
     text
 }
+
+/// Half of the last digit that is printed.
+const HALF_A_DIGIT: f64 = 0.05;

@@ -166,7 +166,7 @@ fn thinned(times: &[f64], tail: &[f64], offset_s: f64) -> Vec<CcdfPoint> {
     kept
 }
 
-/// Predicts UDP: attempts fail independently with `1 − (1−p)²`, and the wait doubles: S4 (5), here with its
+/// Predicts UDP: attempts fail independently with `1 − (1−p)²`, and the wait doubles: S4 (10), here with its
 /// distribution.
 fn udp(scenario: &Scenario, first_timeout: Duration) -> Result<Prediction, ModelError> {
     let Scenario { rtt, loss, rate: _, processing, profile: _, rto_min: _ } = *scenario;

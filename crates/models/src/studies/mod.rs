@@ -130,7 +130,7 @@ fn revealing_interval_s(rate: Rate, flow: Flow) -> f64 {
     }
 }
 
-/// Returns `D_rto = RTO + max(RTT − d, 0)` in seconds — S1 (1), S4 (3): the timer is restarted by the
+/// Returns `D_rto = RTO + max(RTT − d, 0)` in seconds — S1 (1), S4 (5): the timer is restarted by the
 /// acknowledgment of the packet before the lost one.
 fn timer_delay_s(rtt: Duration, rto: Duration, interval_s: f64) -> f64 {
     rto.as_secs_f64() + (rtt.as_secs_f64() - interval_s).max(0.0)

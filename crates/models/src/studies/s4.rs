@@ -8,7 +8,7 @@ use crate::error::ModelError;
 use crate::numeric::{count_rounded_up, duration};
 use crate::quantity::{Probability, Rate};
 
-/// Returns `D = min(RTT + 3d/(1−p)², RTO + max(RTT − d, 0))` — S4 (3): as S1 (1), but a packet reveals the loss
+/// Returns `D = min(RTT + 3d/(1−p)², RTO + max(RTT − d, 0))` — S4 (4) to (6): as S1 (1), but a packet reveals the loss
 /// only if neither it nor its acknowledgment is lost.
 ///
 /// # Errors
@@ -21,8 +21,8 @@ pub fn detection_delay(conditions: &Conditions, flow: Flow) -> Result<Duration, 
     duration(fast_retransmit.min(timer), "the detection delay")
 }
 
-/// Returns `R = RTT + 2W + δ` — S4 (1) from (3) and (4). The study takes TCP as SCTP with one stream — S4 (5);
-/// several connections follow S1 (4) with the `D` of S4 (3).
+/// Returns `R = RTT + 2W + δ` — S4 (1) from (4) to (7). The study takes TCP as SCTP with one stream;
+/// several connections follow S1 (4) with the `D` of S4 (6).
 ///
 /// # Errors
 /// [`ModelError::TooLarge`] if a result does not fit its type.
@@ -30,7 +30,7 @@ pub fn response_time(conditions: &Conditions, flow: Flow) -> Result<Derivation, 
     derive(conditions, flow, detection_delay(conditions, flow)?)
 }
 
-/// Returns `R = RTT + δ + TO·(1 − p_S)/(2·p_S − 1)` with `p_S = (1−p)²` — S4 (5): the client repeats its
+/// Returns `R = RTT + δ + TO·(1 − p_S)/(2·p_S − 1)` with `p_S = (1−p)²` — S4 (10): the client repeats its
 /// request after `first_timeout` and doubles the wait each time, until request and answer both get through.
 ///
 /// # Errors
@@ -64,7 +64,7 @@ pub struct SimcoWorkload {
 /// The load that a [`SimcoWorkload`] puts on the SIMCO session.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SimcoLoad {
-    /// `d ≈ (1/λ)·(3/2 + h/L)^(−1)` — S4 (2): mean time between transactions, in seconds.
+    /// `d ≈ (1/λ)·(3/2 + h/L)^(−1)` — S4 (3): mean time between transactions, in seconds.
     pub interval_s: f64,
     /// The mean interval of transactions from their exact mean number per pinhole, in seconds.
     pub interval_exact_s: f64,
@@ -76,7 +76,7 @@ pub struct SimcoLoad {
     pub calls: f64,
 }
 
-/// Returns the transaction load of a firewall — S4 (2), approximate and exact.
+/// Returns the transaction load of a firewall — S4 (2) and (3), approximate and exact.
 ///
 /// # Errors
 /// [`ModelError::ZeroDuration`] if the call duration or the refresh interval is zero.
