@@ -37,6 +37,10 @@ pub struct SctpOptions {
     pub send_buffer: Option<usize>,
     /// Octets of user data that the sender keeps, whatever holds them: as many messages of the flow's length as they come to.
     pub send_payload: Option<usize>,
+    /// Messages as I-DATA, so that those of several streams interleave (RFC 8260). Default as the profile has it.
+    pub interleaving: Option<bool>,
+    /// The order in which streams send. Default as the profile has it.
+    pub scheduler: Option<SchedulerName>,
     /// The carrier of the packets. Default IP itself.
     pub carrier: Option<CarrierName>,
     /// The parts that study S2 leaves open of the rules that the transport `s2` has in place of all these.
@@ -76,6 +80,31 @@ pub enum CongestionName {
     Westwood,
 }
 
+/// The scheduler of streams (RFC 8260 §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SchedulerName {
+    /// Messages in the order in which they were handed in.
+    FirstComeFirstServed,
+    /// Streams take turns.
+    RoundRobin,
+    /// Streams take turns, a packet each.
+    RoundRobinPerPacket,
+    /// Every stream gets the same octets.
+    FairCapacity,
+}
+
+impl SchedulerName {
+    const fn scheduler(self) -> sctp_core::StreamScheduler {
+        match self {
+            Self::FirstComeFirstServed => sctp_core::StreamScheduler::FirstComeFirstServed,
+            Self::RoundRobin => sctp_core::StreamScheduler::RoundRobin,
+            Self::RoundRobinPerPacket => sctp_core::StreamScheduler::RoundRobinPerPacket,
+            Self::FairCapacity => sctp_core::StreamScheduler::FairCapacity,
+        }
+    }
+}
+
 impl SctpOptions {
     pub(super) fn apply(&self, config: &mut AssociationConfig) {
         if let Some(min) = self.rto_min {
@@ -107,6 +136,12 @@ impl SctpOptions {
             Some(CongestionName::Westwood) => sctp_core::CongestionAlgorithm::Westwood,
             None => config.congestion.algorithm,
         };
+        if let Some(is_on) = self.interleaving {
+            config.extensions.interleaving = if is_on { sctp_core::Offer::On } else { sctp_core::Offer::Off };
+        }
+        if let Some(name) = self.scheduler {
+            config.transmission.scheduler = name.scheduler();
+        }
         if let Some(is_on) = self.nagle {
             config.transmission.nagle = if is_on { sctp_core::Nagle::On } else { sctp_core::Nagle::Off };
         }
