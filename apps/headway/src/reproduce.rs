@@ -17,7 +17,7 @@ use crate::output::{Output, OutputArguments, OutputError, check_folder};
 use crate::progress::Bar;
 use crate::rights::{Rights, WithRights};
 
-/// Figures and tables of the studies S1–S5 rebuilt: ours, the published values, and a verdict on each statement
+/// Figures and tables of the studies S1–S5 rebuilt, and questions of today (now): ours, the published values, a verdict on each statement
 ///
 /// In the folder of --out each page is a JSON file, from which the HTML pages (index.html, S1.html, …) and CSV files are
 /// drawn. A page that is there with the same effort is not made again: what was interrupted goes on.
@@ -94,6 +94,7 @@ impl ReproduceError {
         match error {
             StudyError::Interrupted => Self::Interrupted,
             error @ (StudyError::Plan { .. }
+            | StudyError::Cell { .. }
             | StudyError::Run(_)
             | StudyError::Model(_)
             | StudyError::Transport(_)) => Self::Study(error),

@@ -21,7 +21,7 @@ fn json(arguments: &[&str]) -> Value {
 fn the_list_has_pages_of_the_studies() {
     let list = json(&["--list"]);
     let ids: Vec<&str> = list.as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
-    for id in ["S1-fig4", "S4-table1", "S5-fig4"] {
+    for id in ["S1-fig4", "S4-table1", "S5-fig4", "now-streams"] {
         assert!(ids.contains(&id), "{id} is not in {ids:?}");
     }
 }
@@ -36,10 +36,12 @@ fn a_page_has_statements_and_is_drawn_again_from_its_json() {
     assert_eq!(statements.len(), 3);
     for statement in statements {
         assert!(
-            ["reproduced", "not reproduced", "differs", "undecided"]
+            ["reproduced", "not reproduced", "explained", "undecided"]
                 .contains(&statement["verdict"].as_str().unwrap())
         );
         assert!(!statement["because"].as_str().unwrap().is_empty());
+        assert!(!statement["criterion"].as_str().unwrap().is_empty());
+        assert!((statement["verdict"] != "explained") || statement["evidence"].is_string());
     }
     let html = std::fs::read_to_string(folder.join("S5.html")).unwrap();
     assert!(html.contains("<svg") && !html.contains("http://") && !html.contains("<script"));

@@ -1,6 +1,13 @@
 //! The content of a page: enough to draw it, and nothing else. Comparisons, plans, studies and differences all make pages.
 
+mod criterion;
+mod evidence;
+mod statement;
+
+pub use criterion::Criterion;
+pub use evidence::{Estimate, Evidence};
 use serde::{Deserialize, Serialize};
+pub use statement::{Statement, Verdict};
 
 /// A result as people see it, in the order in which it is drawn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,55 +44,6 @@ pub struct Page {
     pub effort: String,
     /// Time on the wall; the only thing two equal runs differ in.
     pub wall_s: f64,
-}
-
-/// One statement of a study, put to the test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Statement {
-    /// The statement of the study, in words.
-    pub text: String,
-    /// The study's value, where it has one.
-    pub published: Option<f64>,
-    /// The value that came out here.
-    pub ours: Option<f64>,
-    /// The unit of the published value and ours.
-    pub unit: String,
-    /// The 95 % interval of our value.
-    pub ci95: Option<[f64; 2]>,
-    /// Whether ours bears it out.
-    pub verdict: Verdict,
-    /// The reason for the verdict.
-    pub because: String,
-}
-
-/// Whether a statement was borne out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verdict {
-    /// The statement was reproduced.
-    #[serde(rename = "reproduced")]
-    Reproduced,
-    /// The statement was not reproduced.
-    #[serde(rename = "not reproduced")]
-    NotReproduced,
-    /// The statement does not hold to the letter, for a reason that is known.
-    #[serde(rename = "differs")]
-    Differs,
-    /// The interval of ours is wider than the bar: more runs would tell.
-    #[serde(rename = "undecided")]
-    Undecided,
-}
-
-impl Verdict {
-    /// Returns the verdict in a word or two.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reproduced => "reproduced",
-            Self::NotReproduced => "not reproduced",
-            Self::Differs => "differs",
-            Self::Undecided => "undecided",
-        }
-    }
 }
 
 /// A curve of a figure, with its points.
@@ -186,105 +144,6 @@ pub struct Table {
     /// Columns that a narrow terminal does without, in the order in which they are given up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spare: Vec<usize>,
-}
-
-impl Statement {
-    /// Creates a statement that holds if ours is within `tolerance` (a share) of the published value.
-    #[must_use]
-    pub fn within(text: impl Into<String>, published: f64, ours: f64, tolerance: f64, unit: &str) -> Self {
-        let off = ours / published - 1.0;
-        let verdict = if off.abs() <= tolerance { Verdict::Reproduced } else { Verdict::Differs };
-        Self {
-            text: text.into(),
-            published: Some(published),
-            ours: Some(ours),
-            unit: unit.to_owned(),
-            ci95: None,
-            verdict,
-            because: format!("{:+.1} % off; the bar is {} %", off * 100.0, tolerance * 100.0),
-        }
-    }
-
-    /// Creates a statement without a number of its own: it holds or it does not.
-    #[must_use]
-    pub fn holds(text: impl Into<String>, does: bool, because: impl Into<String>) -> Self {
-        let verdict = if does { Verdict::Reproduced } else { Verdict::NotReproduced };
-        let (published, ours, ci95) = (None, None, None);
-        Self {
-            text: text.into(),
-            published,
-            ours,
-            unit: String::new(),
-            ci95,
-            verdict,
-            because: because.into(),
-        }
-    }
-
-    /// Returns the statement with the published value and ours.
-    #[must_use]
-    pub fn beside(self, published: f64, ours: f64, unit: &str) -> Self {
-        Self { published: Some(published), ..self.with_ours(ours, unit) }
-    }
-
-    /// Returns the statement with our value, where none is published.
-    #[must_use]
-    pub fn with_ours(self, ours: f64, unit: &str) -> Self {
-        Self { ours: Some(ours), unit: unit.to_owned(), ..self }
-    }
-
-    /// Returns the statement as one that differs, if it does so for the reason that it gives.
-    #[must_use]
-    pub fn differs_if(self, does: bool) -> Self {
-        Self { verdict: if does { Verdict::Differs } else { self.verdict }, ..self }
-    }
-
-    /// Returns the statement with the interval of our value.
-    #[must_use]
-    pub fn with_ci95(mut self, ci95: Option<[f64; 2]>) -> Self {
-        self.ci95 = ci95;
-        self
-    }
-
-    /// Returns the statement, undecided instead of not borne out as long as the interval of ours overlaps what
-    /// would have borne it out.
-    #[must_use]
-    pub fn decided_by(mut self, ci95: Option<[f64; 2]>, [low, high]: [f64; 2]) -> Self {
-        self.ci95 = ci95;
-        let is_open = ci95.is_none_or(|ci95| ci95[0] <= high && ci95[1] >= low);
-        if is_open && self.verdict != Verdict::Reproduced {
-            self.verdict = Verdict::Undecided;
-            self.because.push_str("; the interval is too wide to tell: more runs would");
-        }
-        self
-    }
-
-    /// Returns the statement, undecided instead of not borne out if there were fewer messages than it takes to
-    /// see it.
-    #[must_use]
-    pub fn given(mut self, messages: u64, enough: u64) -> Self {
-        if messages < enough && self.verdict != Verdict::Reproduced {
-            self.verdict = Verdict::Undecided;
-            let few = format!("; {messages} messages are too few to tell: {enough} would do");
-            self.because.push_str(&few);
-        }
-        self
-    }
-
-    /// Returns the statement decided as by [`decided_by`](Self::decided_by), with the share by which ours may
-    /// be off for the bar.
-    #[must_use]
-    pub fn decided_within(self, ci95: Option<[f64; 2]>, tolerance: f64) -> Self {
-        let published = self.published.unwrap_or(f64::NAN);
-        self.decided_by(ci95, [published * (1.0 - tolerance), published * (1.0 + tolerance)])
-    }
-
-    /// Returns the statement with a reason in front of the one there is.
-    #[must_use]
-    pub fn because(mut self, reason: &str) -> Self {
-        self.because = format!("{reason} ({})", self.because);
-        self
-    }
 }
 
 impl Axis {

@@ -20,7 +20,9 @@ use std::path::Path;
 use thiserror::Error;
 
 pub use crate::numbers::percent;
-pub use crate::page::{Axis, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict};
+pub use crate::page::{
+    Axis, Criterion, Estimate, Evidence, Figure, Mark, Page, Scale, Series, Statement, Table, Verdict,
+};
 pub use crate::summary::{closing_words, reading};
 pub use comparison::comparison;
 pub use csv::{series as series_csv, statements as statements_csv, table as table_csv};

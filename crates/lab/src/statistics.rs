@@ -60,6 +60,12 @@ impl Distribution {
         self.runs.iter().flatten().filter_map(|(moments, ..)| moments.variance()).collect()
     }
 
+    /// Returns the means of consecutive times in ms, at most 32 of equal length, run by run: whether they grow, a mean does not tell.
+    #[must_use]
+    pub fn batch_means(&self) -> Vec<&[f64]> {
+        self.runs.iter().flatten().map(|(.., batches)| batches.as_slice()).collect()
+    }
+
     /// Returns the mean of the runs' means, in ms; `None` without any.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {

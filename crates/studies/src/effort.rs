@@ -1,12 +1,15 @@
 //! How much is simulated for a page, and the running of its plans.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::cells::Cells;
 use crate::error::StudyError;
 use crate::measurement::Measurement;
 use crate::video::VideoTrace;
-use lab::plan::{CellTally, Plan, RunOptions};
+use lab::plan::{Plan, RunOptions};
+use lab::simulation::Span;
 
 /// How much work a page may be.
 #[derive(Clone, Debug)]
@@ -21,12 +24,14 @@ pub struct Effort {
     pub trace: Option<VideoTrace>,
     /// The measurement with real packets beside the simulation. Default none.
     pub measurement: Option<Measurement>,
+    /// The seed of the first run; the others follow. Default 1. What was chosen by some seeds is judged by others.
+    pub(crate) first_seed: u64,
     /// Several pages show the same runs.
     pub(super) done: Done,
 }
 
 /// The results of plans that were run, by the text of the plan and the effort.
-pub(super) type Done = Arc<Mutex<BTreeMap<(String, String), Vec<Ran>>>>;
+pub(super) type Done = Arc<Mutex<BTreeMap<(String, String), Cells>>>;
 
 impl Default for Effort {
     fn default() -> Self {
@@ -36,45 +41,9 @@ impl Default for Effort {
             options: RunOptions::default(),
             trace: None,
             measurement: None,
+            first_seed: 1,
             done: Done::default(),
         }
-    }
-}
-
-/// One cell: its levels as text, and what its runs gave.
-#[derive(Clone, Debug)]
-pub(super) struct Ran {
-    levels: Vec<String>,
-    /// The results of the runs of the cell.
-    pub(super) tally: CellTally,
-}
-
-impl Ran {
-    /// Returns the level of the factor at `position`.
-    pub(super) fn level(&self, position: usize) -> &str {
-        self.levels.get(position).map_or("", String::as_str)
-    }
-
-    /// Returns that level as a number; a per cent sign divides by a hundred.
-    pub(super) fn number(&self, position: usize) -> f64 {
-        let text = self.level(position);
-        let (digits, divisor) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 100.0));
-        digits.parse::<f64>().map_or(f64::NAN, |number| number / divisor)
-    }
-
-    /// Returns the mean response time in ms, of the first flow.
-    pub(super) fn response_ms(&self) -> f64 {
-        self.tally.flows.first().and_then(|flow| flow.responses.mean()).unwrap_or(f64::NAN)
-    }
-
-    /// Returns the number of requests that were answered and counted.
-    pub(super) fn answers(&self) -> u64 {
-        self.tally.flows.first().map_or(0, |flow| flow.responses.count())
-    }
-
-    /// Returns the 95 % interval of the mean response time in ms.
-    pub(super) fn response_ci95(&self) -> Option<[f64; 2]> {
-        self.tally.flows.first().and_then(|flow| flow.responses.ci95())
     }
 }
 
@@ -100,22 +69,24 @@ impl Effort {
     }
 
     /// Runs a plan with this effort, unless that was done for another page.
-    pub(super) fn run(&self, page: &'static str, text: &str) -> Result<Vec<Ran>, StudyError> {
+    pub(super) fn run(&self, page: &'static str, text: &str) -> Result<Cells, StudyError> {
         let key = (text.to_owned(), self.describe());
         let known = self.done.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(ran) = known {
             return Ok(ran);
         }
-        let ran = self.run_plan(Plan::parse(text).map_err(|error| StudyError::Plan { page, error })?)?;
+        let plan = Plan::parse(text).map_err(|error| StudyError::Plan { page, error })?;
+        let ran = self.run_plan(page, plan)?;
         self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(key, ran.clone());
         Ok(ran)
     }
 
     /// Runs a plan that was changed, with the seeds and the share of this effort.
-    pub(super) fn run_plan(&self, mut plan: Plan) -> Result<Vec<Ran>, StudyError> {
-        plan.seeds = (1..=self.seeds).collect();
+    pub(crate) fn run_plan(&self, page: &'static str, mut plan: Plan) -> Result<Cells, StudyError> {
+        plan.seeds = (self.first_seed..).take(usize::try_from(self.seeds).unwrap_or(usize::MAX)).collect();
         for cell in &mut plan.cells {
             let stop = &mut cell.scenario.stop;
+            stop.duration = stop.duration.map(|duration| Span(duration.0.mul_f64(self.share).max(SHORTEST)));
             stop.messages = stop.messages.map(|messages| share_of(messages, self.share, stop.discard));
         }
         self.options.progress.expect(plan.cells.len() * plan.seeds.len());
@@ -126,10 +97,11 @@ impl Effort {
         let levels = |cell: &lab::plan::Cell| {
             let text =
                 |level: &serde_json::Value| level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-            cell.factors.iter().map(|(_, level)| text(level)).collect()
+            let word = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+            cell.factors.iter().map(|(name, level)| (word(name), text(level))).collect()
         };
         let cells = plan.cells.iter().zip(outcome.cells);
-        Ok(cells.map(|(cell, tally)| Ran { levels: levels(cell), tally }).collect())
+        Ok(Cells::new(page, cells.map(|(cell, tally)| (levels(cell), tally)).collect()))
     }
 }
 
@@ -139,5 +111,7 @@ fn share_of(messages: u64, share: f64, discard: u64) -> u64 {
     wanted.max(discard + LEAST)
 }
 
+/// A shorter run says nothing.
+const SHORTEST: Duration = Duration::from_secs(2);
 /// Fewer messages say nothing.
 const LEAST: u64 = 100;

@@ -15,6 +15,16 @@ pub enum StudyError {
         /// The mistake that the plan has.
         error: PlanError,
     },
+    /// A cell that a page asks for is not one of its plan.
+    #[error("{page}: {count} cells have {key}, and it takes one")]
+    Cell {
+        /// The page that asks.
+        page: &'static str,
+        /// The levels of the cell, by factor.
+        key: String,
+        /// The number of cells that have them.
+        count: usize,
+    },
     /// A run could not be carried out.
     #[error(transparent)]
     Run(#[from] SimulationError),

@@ -9,10 +9,12 @@
 
 #![forbid(unsafe_code)]
 
+mod cells;
 mod effort;
 mod error;
 mod measure;
 mod measurement;
+mod now;
 mod response;
 mod s1;
 mod s2;
@@ -66,15 +68,23 @@ impl PageSpec {
 /// Every page there is, in the order of the studies.
 pub const PAGES: &[PageSpec] = &[
     PageSpec { id: "S1-fig4", title: "Response time of SCTP over loss", make: s1::fig4 },
-    PageSpec { id: "S1-fig5", title: "Response time of one TCP connection over loss", make: s1::fig5 },
+    PageSpec {
+        id: "S1-fig5",
+        title: "Response time of one TCP connection over loss, Linux and Solaris",
+        make: s1::fig5,
+    },
     PageSpec { id: "S1-fig6", title: "Distribution of the response time at 1 % loss", make: s1::fig6 },
     PageSpec { id: "S1-fig7", title: "Response time of SCTP over the rate of requests", make: s1::fig7 },
     PageSpec {
         id: "S1-fig8",
-        title: "Response time of parallel TCP connections over the rate",
+        title: "Linux TCP: response time over the rate of each connection",
         make: s1::fig8,
     },
-    PageSpec { id: "S1-fig9", title: "Parallel TCP connections over the rate of each", make: s1::fig9 },
+    PageSpec {
+        id: "S1-fig9",
+        title: "Solaris TCP: response time over the rate of each connection",
+        make: s1::fig9,
+    },
     PageSpec {
         id: "S2-table1",
         title: "Ordered and unordered delivery, losses of the buffer",
@@ -106,6 +116,18 @@ pub const PAGES: &[PageSpec] = &[
         title: "Start-up penalty over interval, round-trip time and size",
         make: s5::fig4,
     },
+    PageSpec {
+        id: "now-streams",
+        title: "Streams of SCTP, streams of QUIC, parallel TCP connections",
+        make: now::streams,
+    },
+    PageSpec { id: "now-timer", title: "The rule or the timer", make: now::timer },
+    PageSpec {
+        id: "now-large",
+        title: "A large message before small ones: who waits at the sender",
+        make: now::large,
+    },
+    PageSpec { id: "now-burst", title: "A burst of INVITEs into a short queue", make: now::burst },
 ];
 
 /// Searches for what S2 does not publish, with the seeds of `effort`; the nearest settings in words.
@@ -134,6 +156,7 @@ fn source(study: &str) -> &'static str {
             "Kiesel, Scharf: Modeling and performance evaluation of transport protocols for firewall control, Computer Networks 2007"
         }
         "S5" => "Eklund, Grinnemo, Brunstrom and others: Delay Penalty during SCTP Handover, 2011",
+        "now" => "Questions of today, answered with the stacks of today: a study of our own",
         _ => "",
     }
 }

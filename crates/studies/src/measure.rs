@@ -10,7 +10,7 @@ use crate::error::StudyError;
 use crate::measurement::{CELLS, Cells, Left, Measured, MeasuredAt, Measurement, Over};
 use crate::response::{flow, legend, model_ms};
 use lab::TransportSpec;
-use lab::report::{Mark, Page, Series, Statement, Table};
+use lab::report::{Criterion, Estimate, Evidence, Mark, Page, Series, Statement, Table};
 
 /// Returns what is said of a page's effort where it has measured cells.
 pub(super) fn described(id: &str, effort: &Effort) -> String {
@@ -83,8 +83,8 @@ impl Cells {
     fn simulated_name(&self, conditions: MeasuredAt, transport: &str) -> String {
         match self.over {
             Over::Streams => format!("p = {}%", conditions.loss() * 100.0),
-            Over::Loss | Over::Rate if transport == "tcp" => self.tcp.to_owned(),
-            Over::Loss | Over::Rate => legend(transport),
+            Over::Loss | Over::Rate | Over::RateEach if transport == "tcp" => self.tcp.to_owned(),
+            Over::Loss | Over::Rate | Over::RateEach => legend(transport),
         }
     }
 }
@@ -103,10 +103,10 @@ fn show(page: &mut Page, cells: &Cells, rows: &[MeasuredRow], duration: Duration
     for row in rows {
         let name = match cells.over {
             Over::Streams => cells.simulated_name(row.conditions, ""),
-            Over::Loss | Over::Rate if row.transport.protocol() == "tcp" => {
+            Over::Loss | Over::Rate | Over::RateEach if row.transport.protocol() == "tcp" => {
                 format!("{} of this kernel", legend(&row.transport.to_string()))
             }
-            Over::Loss | Over::Rate => legend(&row.transport.to_string()),
+            Over::Loss | Over::Rate | Over::RateEach => legend(&row.transport.to_string()),
         };
         let name = format!("measured, {name}");
         let curve =
@@ -117,7 +117,7 @@ fn show(page: &mut Page, cells: &Cells, rows: &[MeasuredRow], duration: Duration
     page.series.extend(series.into_values());
     page.tables.push(table(rows));
     page.conditions.push(format!(
-        "Measured: {} of real packets between two network namespaces for {} s a cell, our SCTP with profile studies, TCP of this kernel (Reno); \
+        "Measured: {} of real packets between two network namespaces for {} s a cell, our SCTP with the rule of the study's host, TCP of this kernel (Reno); \
          the machine's own delays are in the values",
         cells.workload.in_words(),
         duration.as_secs()
@@ -166,29 +166,22 @@ fn table(rows: &[MeasuredRow]) -> Table {
 fn agreement(rows: &[MeasuredRow]) -> Option<Statement> {
     let distance = |row: &MeasuredRow| {
         let (mean, half) = row.simulated.filter(|_| row.transport.protocol() == "sctp")?;
-        let ours = row.measured.ci95.map_or(f64::INFINITY, |[low, high]| (high - low) / 2.0);
-        Some([row.measured.mean_ms / mean - 1.0, ours.hypot(half) / mean])
+        let simulated = Estimate::new(mean, Some([mean - half, mean + half]));
+        let measured = Estimate::new(row.measured.mean_ms, row.measured.ci95);
+        let name =
+            format!("{} at {} % loss", legend(&row.transport.to_string()), row.conditions.loss() * 100.0);
+        Some((name, measured.beyond(simulated).scaled(100.0, 0.0)))
     };
-    let distances: Vec<[f64; 2]> = rows.iter().filter_map(distance).collect();
-    let beyond = |[off, half]: &[f64; 2]| off.abs() - half;
-    let worst = distances.iter().max_by(|one, other| beyond(one).total_cmp(&beyond(other)))?;
-    let [off, half] = worst.map(|share| share * 100.0);
-    let because = format!(
-        "the cell that is farthest beyond its interval is {off:+.1} % from the simulated value, ± {half:.1}; the bar is {} %",
-        BAR * 100.0
-    );
-    let is_near = distances.iter().all(|[off, _]| off.abs() <= BAR);
+    let distances: Vec<_> = rows.iter().filter_map(distance).collect();
     let text = "real packets take as long as simulated ones, SCTP";
-    let statement = Statement::holds(text, is_near, because).with_ours(off, "%");
-    let ci95 = Some([off - half, off + half]).filter(|_| half.is_finite());
-    Some(statement.decided_by(ci95, [-100.0 * BAR, 100.0 * BAR]))
+    (!distances.is_empty()).then(|| AS_SIMULATED.judge(text, Evidence::Several(distances)))
 }
 
 /// The page whose cells are measured against another kernel.
 const OF_GUEST: &str = "S5-table1";
 const GUEST: &str = "the cells against the SCTP of the Linux kernel: it runs as a guest, and interop/startup measures it (docs/startup.md)";
 /// How far the measured mean may be from the simulated one.
-const BAR: f64 = 0.05;
+const AS_SIMULATED: Criterion = Criterion::each([-5.0, 5.0], "%");
 
 #[cfg(test)]
 mod tests;

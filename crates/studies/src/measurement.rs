@@ -105,7 +105,8 @@ impl MeasuredAt {
         config.traffic.interval = Duration::from_secs(1) / self.rate;
         config.traffic.duration = duration;
         config.transports = cells::transports(self)?;
-        config.profile = "studies".to_owned();
+        config.profile =
+            if self.workload == Workload::ECHO { "linux-2.6.15" } else { "linux-2.6.16" }.to_owned();
         config.tcp_congestion = "reno".to_owned();
         config.processing = Duration::from_micros(500);
         config.stop = stop.clone();

@@ -3,44 +3,85 @@
 
 use core::num::NonZeroU32;
 use core::time::Duration;
-use std::collections::BTreeSet;
 
 use models::studies::{Conditions, Flow, s1};
 use models::{Probability, Rate};
 
-use crate::effort::Ran;
+use crate::cells::{Cells, Ran, text};
 use crate::error::StudyError;
-use lab::report::{Mark, Series, Statement};
+use lab::report::{Estimate, Evidence, Mark, Series, Table};
 
-/// Returns a curve for each level of one factor, over the levels of another.
+/// Returns the curves for each level of the factor `by`, over the levels of `x`.
 pub(super) fn curves(
-    ran: &[Ran],
-    x: usize,
-    by: usize,
+    cells: &Cells,
+    [x, by]: [&str; 2],
     figure: &str,
     scale: f64,
     name: impl Fn(&str) -> String,
-) -> Vec<Series> {
-    let mut seen = BTreeSet::new();
-    let levels = ran.iter().map(|cell| cell.level(by)).filter(|level| seen.insert((*level).to_owned()));
-    levels
-        .map(|level| curve(ran.iter().filter(|cell| cell.level(by) == level), x, figure, scale, name(level)))
-        .collect()
+) -> Result<Vec<Series>, StudyError> {
+    let mut levels: Vec<&str> = Vec::new();
+    for cell in cells.iter() {
+        let level = cell.level(by)?;
+        if !levels.contains(&level) {
+            levels.push(level);
+        }
+    }
+    let mut all = Vec::new();
+    for level in levels {
+        all.extend(curve(&cells.all(&[text(by, level)])?, x, figure, scale, &name(level))?);
+    }
+    Ok(all)
 }
 
-/// Returns one curve of mean response times.
-pub(super) fn curve<'a>(
-    cells: impl Iterator<Item = &'a Ran>,
-    x: usize,
+/// Returns the curve of mean response times, and where there is no steady state instead.
+pub(super) fn curve(
+    cells: &[&Ran],
+    x: &str,
     figure: &str,
     scale: f64,
-    name: impl Into<String>,
-) -> Series {
-    let cells: Vec<&Ran> = cells.filter(|cell| cell.response_ms().is_finite()).collect();
-    let points = cells.iter().map(|cell| (cell.number(x) * scale, cell.response_ms()));
-    let mut series = Series::new(figure, name, Mark::Points, points);
-    series.ci95 = cells.iter().map(|cell| cell.response_ci95()).collect();
-    series
+    name: &str,
+) -> Result<Vec<Series>, StudyError> {
+    let mut series = Series::new(figure, name, Mark::Points, []);
+    let mut overloaded = Vec::new();
+    for cell in cells {
+        let x = cell.number(x)? * scale;
+        match cell.mean() {
+            Some(mean) => {
+                series.points.push(vec![x, mean.value()]);
+                series.ci95.push(mean.interval());
+            }
+            None => overloaded.push((x, cell.mean_of_answered().map_or(0.0, Estimate::value))),
+        }
+    }
+    let missing = Series::new(figure, format!("overloaded, {name}"), Mark::Missing, overloaded);
+    Ok([series, missing].into_iter().filter(|series| !series.points.is_empty()).collect())
+}
+
+/// Makes the table of all cells: what was answered stands beside each mean, and a cell without a steady state has none.
+pub(super) fn answered(cells: &Cells, factors: &[&str]) -> Result<Table, StudyError> {
+    let row = |cell: &Ran| {
+        let mut row = factors
+            .iter()
+            .map(|factor| cell.level(factor).map(str::to_owned))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (answered, all) = cell.answered();
+        let mean = cell.mean();
+        row.push(match mean {
+            Some(mean) => format!("{:.2}", mean.value()),
+            None if cell.is_overloaded() => "overloaded".to_owned(),
+            None => "–".to_owned(),
+        });
+        row.push(mean.and_then(Estimate::half_width).map(|half| format!("{half:.2}")).unwrap_or_default());
+        row.push(
+            cell.quantile(0.99).map_or_else(|| "–".to_owned(), |quantile| format!("{:.1}", quantile.value())),
+        );
+        row.push(format!("{answered} of {all}"));
+        Ok(row)
+    };
+    let head: Vec<&str> =
+        factors.iter().copied().chain(["mean in ms", "±", "99 % quantile", "answered"]).collect();
+    let rows = cells.iter().map(row).collect::<Result<_, StudyError>>()?;
+    Ok(Table::new("All cells", &head, rows))
 }
 
 /// Returns the conditions of S1 and S4 with another loss and rate.
@@ -96,37 +137,34 @@ pub(super) fn model_over_rate(figure: &str, transport: &str, most: f64) -> Resul
     Ok(Series::new(figure, format!("model, {}", legend(transport)), Mark::Model, points))
 }
 
-/// The cell where the simulation is farthest from the model: how far, as a share with its sign, and half of the
-/// interval there.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Worst {
-    off: f64,
-    half: f64,
-}
-
-/// Returns the worst of some cells.
-pub(super) fn worst<'a>(
-    cells: impl Iterator<Item = &'a Ran>,
+/// Returns how many per cent the mean of each cell is above a model.
+pub(super) fn offsets(
+    cells: &[&Ran],
+    factor: &str,
     model: impl Fn(&Ran) -> Result<f64, StudyError>,
-) -> Result<Worst, StudyError> {
-    let mut worst = Worst::default();
+) -> Result<Evidence, StudyError> {
+    let mut offsets = Vec::new();
     for cell in cells {
-        let model = model(cell)?;
-        let off = cell.response_ms() / model - 1.0;
-        if off.abs() > worst.off.abs() || off.is_nan() {
-            let half = cell.response_ci95().map_or(f64::INFINITY, |[low, high]| (high - low) / 2.0);
-            worst = Worst { off, half: half / model };
-        }
+        let Some(mean) = cell.mean() else { return Ok(cell.evidence()) };
+        let name = format!("{factor} = {}", cell.level(factor)?);
+        offsets.push((name, mean.scaled(100.0 / model(cell)?, -100.0)));
     }
-    Ok(worst)
+    Ok(Evidence::Several(offsets))
 }
 
-/// Creates the statement that the simulation stays within a share of the model.
-pub(super) fn agrees(text: String, worst: Worst, bar: f64) -> Statement {
-    let Worst { off, half } = worst;
-    let because =
-        format!("the largest distance from the model is {:+.2} %; the bar is {} %", off * 100.0, bar * 100.0);
-    let statement = Statement::holds(text, off.abs() <= bar, because).with_ours(off * 100.0, "%");
-    let ci95 = [off - half, off + half].map(|share| share * 100.0);
-    statement.decided_by(Some(ci95).filter(|_| half.is_finite()), [-100.0 * bar, 100.0 * bar])
+/// Returns the means of some cells by name, for a statement about their order.
+pub(super) fn several(cells: &[(&str, &Ran)]) -> Evidence {
+    let of = |(name, cell): &(&str, &Ran)| cell.mean().map(|mean| ((*name).to_owned(), mean));
+    match cells.iter().map(of).collect::<Option<Vec<_>>>() {
+        Some(means) => Evidence::Several(means),
+        None => Evidence::Missing("one of the cells is overloaded".to_owned()),
+    }
+}
+
+/// Returns by how many per cent the mean of one cell is more than that of another.
+pub(super) fn percent_more(cell: &Ran, than: &Ran) -> Evidence {
+    match cell.mean().zip(than.mean()) {
+        Some((cell, than)) => cell.beyond(than).scaled(100.0, 0.0).into(),
+        None => Evidence::Missing("one of the two cells is overloaded".to_owned()),
+    }
 }

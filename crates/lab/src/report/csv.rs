@@ -19,14 +19,17 @@ pub fn series(page: &Page) -> String {
 /// Returns the statements with their verdicts.
 #[must_use]
 pub fn statements(page: &Page) -> String {
-    let mut text = String::from("statement,published,ours,unit,low,high,verdict,because\n");
+    let mut text =
+        String::from("statement,published,ours,unit,low,high,criterion,verdict,because,evidence\n");
     for statement in &page.statements {
-        let [low, high] = bounds(statement.ci95);
-        let (published, ours) = (shown(statement.published), shown(statement.ours));
-        let (text_of, unit, because) =
-            (statement.text.clone(), statement.unit.clone(), statement.because.clone());
-        let verdict = statement.verdict.name().to_owned();
-        text += &line(&[text_of, published, ours, unit, low, high, verdict, because]);
+        let [low, high] = bounds(statement.ci95());
+        let (published, ours) = (shown(statement.published()), shown(statement.ours()));
+        let [text_of, unit, criterion, because] =
+            [statement.text(), statement.unit(), statement.criterion(), statement.because()]
+                .map(str::to_owned);
+        let (verdict, evidence) =
+            (statement.verdict().name().to_owned(), statement.evidence().unwrap_or_default().to_owned());
+        text += &line(&[text_of, published, ours, unit, low, high, criterion, verdict, because, evidence]);
     }
     text
 }
@@ -54,14 +57,15 @@ fn line(values: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::Statement;
+    use crate::page::{Criterion, Estimate};
 
     #[test]
     fn statements_and_tables_are_csv_whatever_is_in_them() {
         let mut page = Page::default();
-        page.statements.push(Statement::within("a \"mean\", of four", 40.0, 41.0, 0.03, "ms"));
+        let criterion = Criterion::within(40.0, 0.03, "ms");
+        page.statements.push(criterion.judge("a \"mean\", of four", Estimate::exact(41.0)));
         let text = statements(&page);
-        let expected = "\"a \"\"mean\"\", of four\",\"40\",\"41\",\"ms\",\"\",\"\",\"reproduced\",\"+2.5 % off; the bar is 3 %\"";
+        let expected = "\"a \"\"mean\"\", of four\",\"40\",\"41\",\"ms\",\"41\",\"41\",\"within 3 %\",\"reproduced\",\"+2.5 ± 0.0 % off\",\"\"";
         assert_eq!(text.lines().nth(1), Some(expected));
         let rows = vec![vec!["SCTP, 1 stream".to_owned(), "40.5".to_owned()]];
         assert_eq!(

@@ -23,16 +23,20 @@ pub fn study_html(title: &str, pages: &[&Page]) -> Result<String, ReportError> {
     Ok(Pages { title, is_study: true, pages }.render()?)
 }
 
-/// Returns the file that shows the verdict on every statement of all studies.
+/// Returns the file that shows the verdict on every statement of all studies, below the most important findings: sentences, each with
+/// the id of the page that shows it. Those whose page is not there are left out.
 ///
 /// # Errors
 /// [`ReportError`] when the template cannot be filled in.
-pub fn index_html(studies: &[Overview<'_>]) -> Result<String, ReportError> {
+pub fn index_html(studies: &[Overview<'_>], findings: &[(&str, &str)]) -> Result<String, ReportError> {
     let all = || studies.iter().flat_map(|study| &study.pages).flat_map(|page| &page.statements);
-    let with = |verdict| all().filter(|statement| statement.verdict == verdict).count();
+    let with = |verdict| all().filter(|statement| statement.verdict() == verdict).count();
     let counts = VERDICTS.map(|verdict| (verdict, with(verdict)));
-    Ok(Index { title: "the studies rebuilt", is_study: false, studies, count: all().count(), counts }
-        .render()?)
+    let is_there = |id: &str| studies.iter().flat_map(|study| &study.pages).any(|page| page.id == id);
+    let findings = findings.iter().copied().filter(|(_, id)| is_there(id));
+    let findings = findings.map(|(text, id)| (text, id.split('-').next().unwrap_or_default(), id)).collect();
+    let count = all().count();
+    Ok(Index { title: "the studies rebuilt", is_study: false, studies, findings, count, counts }.render()?)
 }
 
 /// The pages of one study.
@@ -60,6 +64,8 @@ struct Index<'a> {
     title: &'a str,
     is_study: bool,
     studies: &'a [Overview<'a>],
+    /// Sentence, file and page.
+    findings: Vec<(&'a str, &'a str, &'a str)>,
     count: usize,
     counts: [(Verdict, usize); 4],
 }
@@ -105,7 +111,7 @@ impl Verdict {
         match self {
             Self::Reproduced => "yes",
             Self::NotReproduced => "no",
-            Self::Differs => "differs",
+            Self::Explained => "explained",
             Self::Undecided => "undecided",
         }
     }
@@ -114,7 +120,7 @@ impl Verdict {
         match self {
             Self::Reproduced => "✓",
             Self::NotReproduced => "✗",
-            Self::Differs => "≠",
+            Self::Explained => "≈",
             Self::Undecided => "?",
         }
     }
@@ -122,19 +128,18 @@ impl Verdict {
 
 impl Statement {
     fn theirs(&self) -> String {
-        self.published.map(|value| format!("{} {}", rounded(value), self.unit)).unwrap_or_default()
+        self.published().map(|value| format!("{} {}", rounded(value), self.unit())).unwrap_or_default()
     }
 
     fn own(&self) -> String {
-        self.ours.map(|value| format!("{} {}", rounded(value), self.unit)).unwrap_or_default()
+        self.ours().map(|value| format!("{} {}", rounded(value), self.unit())).unwrap_or_default()
     }
 
     fn interval(&self) -> String {
-        self.ci95.map(|[low, high]| format!("{} … {}", rounded(low), rounded(high))).unwrap_or_default()
+        self.ci95().map(|[low, high]| format!("{} … {}", rounded(low), rounded(high))).unwrap_or_default()
     }
 }
 
-const VERDICTS: [Verdict; 4] =
-    [Verdict::Reproduced, Verdict::Differs, Verdict::NotReproduced, Verdict::Undecided];
+const VERDICTS: [Verdict; 4] = Verdict::ALL;
 const STYLE: &str = include_str!("../../assets/report.css");
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -60,32 +60,29 @@ pub fn verdicts(pages: &[Page]) -> String {
         page.left_out.iter().for_each(|what| put(&mut text, format_args!("  left out        {what}")));
     }
     let statements = || pages.iter().flat_map(|page| &page.statements);
-    let with = |verdict| statements().filter(|statement| statement.verdict == verdict).count();
-    put(
-        &mut text,
-        format_args!(
-            "{} statements: {} reproduced, {} differ, {} not reproduced, {} undecided",
-            statements().count(),
-            with(Verdict::Reproduced),
-            with(Verdict::Differs),
-            with(Verdict::NotReproduced),
-            with(Verdict::Undecided)
-        ),
-    );
+    let with = |verdict| statements().filter(|statement| statement.verdict() == verdict).count();
+    let counts = Verdict::ALL.map(|verdict| format!("{} {}", with(verdict), verdict.name()));
+    put(&mut text, format_args!("{} statements: {}", statements().count(), counts.join(", ")));
     text
 }
 
 fn line(statement: &Statement) -> String {
-    let verdict = match statement.verdict {
+    let verdict = match statement.verdict() {
         Verdict::NotReproduced => "NOT REPRODUCED",
-        other @ (Verdict::Reproduced | Verdict::Differs | Verdict::Undecided) => other.name(),
+        other @ (Verdict::Reproduced | Verdict::Explained | Verdict::Undecided) => other.name(),
     };
     let value =
-        |name: &str, value: Option<f64>| value.map(|value| format!("{name} {value:.2} {}", statement.unit));
-    let values = [value("published", statement.published), value("ours", statement.ours)];
+        |name: &str, value: Option<f64>| value.map(|value| format!("{name} {value:.2} {}", statement.unit()));
+    let values = [value("published", statement.published()), value("ours", statement.ours())];
     let values: Vec<String> = values.into_iter().flatten().collect();
     let values = if values.is_empty() { String::new() } else { format!(" [{}]", values.join(", ")) };
-    format!("{verdict:<14}  {}{values}: {}", statement.text, statement.because)
+    let evidence = statement.evidence().map(|place| format!(" (evidence: {place})")).unwrap_or_default();
+    format!(
+        "{verdict:<14}  {}{values}, {}: {}{evidence}",
+        statement.text(),
+        statement.criterion(),
+        statement.because()
+    )
 }
 
 /// Returns the table with as many of its columns as fit, and the heads of those that do not.

@@ -45,5 +45,5 @@ fn measured_values_stand_beside_the_simulated_ones() {
         table.rows.iter().all(|row| row.len() == table.head.len() && row.iter().all(|cell| !cell.is_empty()))
     );
     let statement = made.statements.last().expect("on the agreement");
-    assert!(statement.text.contains("real packets") && statement.verdict != Verdict::Differs);
+    assert!(statement.text().contains("real packets") && statement.verdict() != Verdict::NotReproduced);
 }

@@ -24,6 +24,8 @@ pub(crate) struct Cells {
 pub(crate) enum Over {
     Loss,
     Rate,
+    /// The rate of each connection.
+    RateEach,
     Streams,
 }
 
@@ -32,7 +34,7 @@ impl Cells {
         let cell = |loss_permille, rate| MeasuredAt { workload: self.workload, loss_permille, rate };
         match self.over {
             Over::Loss => LOSSES_PERMILLE.map(|loss| cell(loss, 100)).to_vec(),
-            Over::Rate => RATES.map(|rate| cell(10, rate)).to_vec(),
+            Over::Rate | Over::RateEach => RATES.map(|rate| cell(10, rate)).to_vec(),
             Over::Streams => vec![cell(10, 100)],
         }
     }
@@ -41,6 +43,7 @@ impl Cells {
         match self.over {
             Over::Loss => conditions.loss() * 100.0,
             Over::Rate => f64::from(conditions.rate),
+            Over::RateEach => f64::from(conditions.rate) / f64::from(transport.lanes()),
             Over::Streams => f64::from(transport.lanes()),
         }
     }
@@ -70,7 +73,7 @@ pub(crate) const CELLS: [Cells; 7] = [
     Cells { over: Over::Loss, transports: OVER_LOSS, ..echoed("S1-fig4", "fig4") },
     Cells { over: Over::Loss, transports: &["tcp"], tcp: "TCP, Linux 2.6", ..echoed("S1-fig5", "fig5") },
     Cells { over: Over::Rate, transports: OVER_RATE, ..echoed("S1-fig7", "fig7") },
-    Cells { over: Over::Rate, transports: &["tcp", "tcp:4"], tcp: "TCP", ..echoed("S1-fig8", "fig8") },
+    Cells { over: Over::RateEach, transports: &["tcp", "tcp:4"], tcp: "TCP", ..echoed("S1-fig8", "fig8") },
     Cells {
         over: Over::Loss,
         transports: &["sctp:1", "sctp:6", "tcp"],

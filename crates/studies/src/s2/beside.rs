@@ -1,7 +1,8 @@
 //! Other transports over the same network and with the same arrivals: a TCP of its own, and the SCTP that ships.
 
-use super::{Published, mean_of};
-use crate::effort::{Effort, Ran};
+use super::{JUDGED_FROM, Published, mean_of};
+use crate::cells::Ran;
+use crate::effort::Effort;
 use crate::error::StudyError;
 use lab::plan::Plan;
 use lab::report::Table;
@@ -14,7 +15,7 @@ pub(super) fn table(
     unordered: &[Vec<f64>],
     buffer: u32,
 ) -> Result<Table, StudyError> {
-    let effort = Effort { seeds: effort.seeds.min(MOST_SEEDS), ..effort.clone() };
+    let effort = Effort { seeds: effort.seeds.min(MOST_SEEDS), first_seed: JUDGED_FROM, ..effort.clone() };
     let mut rows = Vec::new();
     for (transport, profile, name) in TRANSPORTS {
         let text = PLAN
@@ -25,9 +26,9 @@ pub(super) fn table(
         plan.cells.retain(|cell| {
             cell.factors.iter().any(|(_, level)| cells.iter().any(|cell| level.as_str() == Some(cell.case)))
         });
-        for ran in effort.run_plan(plan)? {
-            let Some(position) = cells.iter().position(|cell| cell.case == ran.level(0)) else { continue };
-            rows.push(row(&ran, &cells[position], name, &unordered[position]));
+        let ran = effort.run_plan("S2", plan)?;
+        for (cell, unordered) in cells.iter().zip(unordered) {
+            rows.push(row(ran.get(&[crate::cells::text("case", cell.case)])?, cell, name, unordered));
         }
     }
     let head = [
@@ -40,7 +41,11 @@ pub(super) fn table(
         "99 %",
         "messages blocked",
     ];
-    Ok(Table::new("Other transports, each in runs of its own with the same arrivals", &head, rows))
+    Ok(Table::new(
+        "Other transports, each in runs of its own with the arrivals of the same seeds and rates",
+        &head,
+        rows,
+    ))
 }
 
 fn row(ran: &Ran, cell: &Published, name: &str, unordered: &[f64]) -> Vec<String> {

@@ -17,7 +17,7 @@ use self::settings::{Choice, choices};
 use crate::effort::Effort;
 use crate::error::StudyError;
 use lab::plan::spread;
-use lab::report::{Axis, Figure, Mark, Page, Series, Statement, Table, Verdict};
+use lab::report::{Axis, Criterion, Estimate, Evidence, Figure, Mark, Page, Series, Table};
 use lab::{half_width, mean};
 
 /// Makes table 1 of S2: losses of the buffer alone.
@@ -47,6 +47,8 @@ struct Published {
     sctp_ms: f64,
     tcp_ms: f64,
     variances: [f64; 2],
+    /// The 95 % quantile, where it is printed.
+    quantile_95_ms: Option<f64>,
 }
 
 /// One row of figures per run.
@@ -72,12 +74,16 @@ fn table(effort: &Effort, cells: &[Published], id: &str) -> Result<Page, StudyEr
             let runs = cell.runs(effort, choice)?;
             rows.push(cell.row(choice, &runs));
             if rank == 0 {
-                cell.statements(&runs, &mut page);
+                cell.statements(&runs, &mut page)?;
                 page.series.extend(cell.spread(&runs));
                 unordered.push(runs.iter().map(|run| run.unordered).collect::<Vec<_>>());
             }
         }
     }
+    if id == "S2-table2" {
+        no_loss_of_its_own(effort, &choices, &mut page)?;
+    }
+    page.conditions.extend(cells.iter().map(Published::load_in_words));
     let title = "Mean delays of the runs, and the one published";
     page.figures.push(Figure::new(
         "spread",
@@ -93,26 +99,60 @@ fn table(effort: &Effort, cells: &[Published], id: &str) -> Result<Page, StudyEr
     Ok(page)
 }
 
+/// Adds the study's own condition for table 2: at 50 % load the buffer loses nothing by itself.
+fn no_loss_of_its_own(effort: &Effort, choices: &[Choice], page: &mut Page) -> Result<(), StudyError> {
+    let drops = |choice: &Choice| {
+        let setting = Setting { loss: 0.0, ..scaled(choice.of(&CELLS[1]), effort) };
+        let runs = many(effort, &setting, |outcome| outcome.dropped as f64 / outcome.offered as f64 * 100.0)?;
+        Ok::<_, StudyError>(Estimate::of_runs(&runs))
+    };
+    let [nearest, others @ ..] = choices else { return Ok(()) };
+    let text =
+        "at 50 % load the buffer alone drops nothing: the condition under which the study induces loss";
+    let mut judged = NO_LOSS.judge(text, drops(nearest)?);
+    for other in others {
+        let cause = format!("a buffer of {} packets", other.buffer);
+        let evidence = drops(other)?;
+        judged = NO_LOSS.explain(judged, &cause, &format!("S2-table2/setting {}", other.name), evidence);
+    }
+    page.statements.push(judged);
+    Ok(())
+}
+
 impl Published {
+    /// Returns what the load is of: on the wire, and in user data.
+    fn load_in_words(&self) -> String {
+        let rate = self.load * 1.7e6 / (8.0 * 560.0);
+        format!(
+            "{}: {rate:.0} requests a second, {:.0} % of the link on the wire with headers of 60 octets, {:.0} % in user data. The study's own sum, 330 times 500 octets, \
+             counts user data and comes to 78 %",
+            self.name,
+            self.load * 100.0,
+            rate * 500.0 * 8.0 / 1.7e4
+        )
+    }
+
     fn runs(&self, effort: &Effort, choice: &Choice) -> Result<Vec<RunFigures>, StudyError> {
         let setting = scaled(choice.of(self), effort);
-        many(effort, &setting, |outcome| {
-            let figures =
-                |delays: &lab::simulation::Delays| (delays.moments().mean(), delays.moments().variance());
+        let runs = many(effort, &setting, |outcome| {
+            let figures = |delays: &lab::simulation::Delays| {
+                Some((delays.moments().mean()?, delays.moments().variance()?))
+            };
             let one_way = &outcome.one_way;
-            let (unordered, ordered) = (figures(&one_way.unordered), figures(&one_way.ordered));
-            let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
-            RunFigures {
-                unordered: or_nan(unordered.0),
-                ordered: or_nan(ordered.0),
-                variances: [or_nan(unordered.1), or_nan(ordered.1)],
-                difference: or_nan(one_way.difference.mean()),
+            let (unordered, ordered) = (figures(&one_way.unordered)?, figures(&one_way.ordered)?);
+            let quantile = |share| one_way.unordered.spread().quantile_ms(share);
+            Some(RunFigures {
+                unordered: unordered.0,
+                ordered: ordered.0,
+                variances: [unordered.1, ordered.1],
+                difference: one_way.difference.mean()?,
                 blocked: one_way.blocked as f64 / one_way.messages as f64,
-                quantiles: [0.5, 0.95, 0.99]
-                    .map(|share| or_nan(one_way.unordered.spread().quantile_ms(share))),
-                dropped: outcome.dropped as f64 / outcome.packets as f64,
-            }
-        })
+                quantiles: [quantile(0.5)?, quantile(0.95)?, quantile(0.99)?],
+                dropped: outcome.dropped as f64 / outcome.offered as f64,
+            })
+        })?;
+        let missing = || StudyError::Cell { page: "S2", key: self.name.to_owned(), count: 0 };
+        runs.into_iter().collect::<Option<Vec<_>>>().ok_or_else(missing)
     }
 
     /// Returns the distribution of the means of the runs, and the published one.
@@ -128,86 +168,54 @@ impl Published {
         ]
     }
 
-    fn statements(&self, runs: &[RunFigures], page: &mut Page) {
-        let differences: Vec<f64> = runs.iter().map(|run| run.difference).collect();
-        let ours = mean(&differences).unwrap_or(f64::NAN);
-        let ci95 = half_width(&differences).map(|half| [ours - half, ours + half]);
+    fn statements(&self, runs: &[RunFigures], page: &mut Page) -> Result<(), StudyError> {
+        let values = |figure: fn(&RunFigures) -> f64| runs.iter().map(figure).collect::<Vec<f64>>();
+        let differences = values(|run| run.difference);
         let published = self.tcp_ms - self.sctp_ms;
-        let means = sorted(runs.iter().map(|run| run.unordered));
-        let middle = mean(&means).unwrap_or(f64::NAN);
         if self.flows == 0 {
-            let statement = Statement::holds(
-                format!("{}: what order costs", self.name),
-                (ours - published).abs() <= 1.0,
-                format!(
-                    "paired on the same packets, mean over seeds; {:.2} % of the mean; the bar is ± 1 ms",
-                    ours / middle * 100.0
-                ),
-            );
-            let statement = statement.beside(published, ours, "ms");
-            page.statements.push(statement.decided_by(ci95, [published - 1.0, published + 1.0]));
-            let range = [means.first(), means.last()].map(|end| end.copied().unwrap_or(f64::NAN));
-            let rank = means.iter().filter(|mean| **mean < self.sctp_ms).count();
-            let mut statement = Statement::holds(
-                format!("{}: the published mean is one of the means that seeds give", self.name),
-                (range[0]..=range[1]).contains(&self.sctp_ms),
-                format!(
-                    "runs have {:.0} to {:.0} ms; {rank} of {} are below the published mean",
-                    range[0],
-                    range[1],
-                    means.len()
-                ),
-            )
-            .beside(self.sctp_ms, middle, "ms");
-            if runs.len() < ENOUGH_RUNS && statement.verdict != Verdict::Reproduced {
-                statement.verdict = Verdict::Undecided;
-            }
-            page.statements.push(statement);
+            let criterion = Criterion::equivalent([published - 1.0, published + 1.0], "ms").beside(published);
+            let text = format!("{}: what order costs", self.name);
+            page.statements.push(criterion.judge(text, Estimate::of_runs(&differences)));
         } else {
-            let share = ours / middle * 100.0;
-            let published = published / self.sctp_ms * 100.0;
-            let statement = Statement::holds(
-                format!("{}: order costs at most about 3 %", self.name),
-                share < 3.1,
-                format!(
-                    "{ours:.1} ms of {middle:.0}; absolute delays hang on the competing flows, which are not published"
-                ),
-            );
-            page.statements.push(statement.beside(published, share, "%"));
+            let shares = values(|run| run.difference / run.unordered * 100.0);
+            let criterion = Criterion::less_than(3.1, "%").beside(published / self.sctp_ms * 100.0);
+            let text = format!("{}: order costs at most about 3 %", self.name);
+            page.statements.push(criterion.judge(text, Estimate::of_runs(&shares)));
+            let text = format!("{}: what order costs in ms", self.name);
+            let criterion = Criterion::within(published, 0.5, "ms");
+            page.statements.push(criterion.judge(text, Estimate::of_runs(&differences)));
+            let text = format!("{}: the published 95 % quantile is that of one more run", self.name);
+            if let Some(quantile) = self.quantile_95_ms {
+                let criterion = Criterion::one_of_the_runs(quantile, LEVEL, "ms");
+                page.statements.push(criterion.judge(text, Evidence::Runs(values(|run| run.quantiles[1]))));
+            }
         }
-        self.significance(runs, ours, ci95, page);
+        let criterion = Criterion::one_of_the_runs(self.sctp_ms, LEVEL, "ms");
+        let text = format!("{}: the published mean is that of one more run", self.name);
+        page.statements.push(criterion.judge(text, Evidence::Runs(values(|run| run.unordered))));
+        self.significance(runs, page);
+        Ok(())
     }
 
-    /// The test of the study, and the paired one.
-    fn significance(&self, runs: &[RunFigures], ours: f64, ci95: Option<[f64; 2]>, page: &mut Page) {
+    /// Adds the verdict of the study's own test, of two samples that it takes as independent; the paired one stands beside.
+    fn significance(&self, runs: &[RunFigures], page: &mut Page) {
         let count = 44_000.0_f64;
-        let half = 1.96 * ((self.variances[0] + self.variances[1]) / count).sqrt();
-        let spans = |run: &&RunFigures| {
-            run.difference < 1.96 * ((run.variances[0] + run.variances[1]) / count).sqrt()
-        };
-        let spanning = runs.iter().filter(spans).count();
-        let is_clear = ci95.map_or(runs.iter().all(|run| run.difference > 0.0), |[low, _]| low > 0.0);
-        let was_significant = self.tcp_ms - self.sctp_ms > half;
-        let text = if was_significant {
-            "the difference is significant"
-        } else {
-            "the difference is not significant"
-        };
-        let mut statement = Statement::holds(
-            format!("{}: {text}", self.name),
-            is_clear && was_significant,
-            format!(
-                "the study's unpaired interval has a half-width of {half:.2} ms, and spans zero in {spanning} of our {} runs; paired, order costs \
-                 {ours:.2} ms and the interval is {}",
-                runs.len(),
-                if is_clear { "clear of zero" } else { "not clear of zero" }
-            ),
+        let half = |variances: [f64; 2]| 1.96 * ((variances[0] + variances[1]) / count).sqrt();
+        let is_significant = |run: &&RunFigures| run.difference > half(run.variances);
+        let was_significant = self.tcp_ms - self.sctp_ms > half(self.variances);
+        let alike = runs.iter().filter(|run| is_significant(run) == was_significant).count();
+        let differences: Vec<f64> = runs.iter().map(|run| run.difference).collect();
+        let paired = Estimate::of_runs(&differences).map_or_else(String::new, |paired| {
+            format!("; paired on the same packets order costs {paired} ms, which is more than nothing whatever the unpaired test says")
+        });
+        let word = if was_significant { "" } else { "not " };
+        let tells = format!(
+            "the unpaired test, whose half-width was {:.2} ms in the study, says so in {alike} of our {} runs{paired}",
+            half(self.variances),
+            runs.len()
         );
-        if is_clear && !was_significant {
-            statement.verdict = Verdict::Differs;
-            statement.because.push_str(": not significant was the lack of power of the unpaired test, while the size of the effect holds");
-        }
-        page.statements.push(statement.with_ci95(ci95));
+        let text = format!("{}: by the study's own test the difference is {word}significant", self.name);
+        page.statements.push(BY_ITS_TEST.judge(text, Evidence::Fact(2 * alike > runs.len(), tells)));
     }
 
     fn row(&self, choice: &Choice, runs: &[RunFigures]) -> Vec<String> {
@@ -245,7 +253,7 @@ fn many<T: Send>(
 ) -> Result<Vec<T>, StudyError> {
     let seeds = usize::try_from(effort.seeds).unwrap_or(1);
     effort.options.progress.expect(seeds);
-    let one = |index| run(setting, seed(index), &effort.options.stop).map(&keep);
+    let one = |index| run(setting, judged(index), &effort.options.stop).map(&keep);
     let runs = spread(&effort.options, seeds, one)?;
     if effort.options.stop.is_raised() { Err(StudyError::Interrupted) } else { Ok(runs) }
 }
@@ -265,6 +273,11 @@ fn seed(index: usize) -> u64 {
     u64::try_from(index).unwrap_or(u64::MAX).saturating_add(1)
 }
 
+/// Returns the seed of a run on a page: another than those by which the settings were chosen.
+fn judged(index: usize) -> u64 {
+    seed(index) + JUDGED_FROM - 1
+}
+
 fn mean_of(values: &[f64]) -> f64 {
     mean(values).unwrap_or(f64::NAN)
 }
@@ -280,13 +293,13 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let values = sorted(values);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// Runs from which on their range says something.
-const ENOUGH_RUNS: usize = 10;
+/// The search chooses by seeds 1 to 30.
+const JUDGED_FROM: u64 = 31;
+/// The level of prediction intervals.
+const LEVEL: f64 = 0.95;
+/// Criteria of the statements, fixed before any run.
+const BY_ITS_TEST: Criterion = Criterion::holds();
+const NO_LOSS: Criterion = Criterion::less_than(0.01, "%");
 const CELLS: [Published; 5] = [
     Published {
         name: "load 78 %",
@@ -297,6 +310,7 @@ const CELLS: [Published; 5] = [
         sctp_ms: 397.4,
         tcp_ms: 400.8,
         variances: [72_735.5, 72_416.9],
+        quantile_95_ms: None,
     },
     Published {
         name: "load 50 %, 0.2 % loss",
@@ -307,6 +321,7 @@ const CELLS: [Published; 5] = [
         sctp_ms: 455.9,
         tcp_ms: 459.3,
         variances: [382_063.0, 382_171.0],
+        quantile_95_ms: None,
     },
     Published {
         name: "load 50 %, 0.3 % loss",
@@ -317,6 +332,7 @@ const CELLS: [Published; 5] = [
         sctp_ms: 840.8,
         tcp_ms: 844.8,
         variances: [862_894.0, 862_563.0],
+        quantile_95_ms: None,
     },
     Published {
         name: "load 39 %, one TCP flow",
@@ -327,6 +343,7 @@ const CELLS: [Published; 5] = [
         sctp_ms: 757.2,
         tcp_ms: 771.2,
         variances: [361_544.0, 361_980.0],
+        quantile_95_ms: Some(1633.0),
     },
     Published {
         name: "load 28 %, two TCP flows",
@@ -337,6 +354,7 @@ const CELLS: [Published; 5] = [
         sctp_ms: 589.1,
         tcp_ms: 606.9,
         variances: [582_583.0, 598_105.0],
+        quantile_95_ms: Some(2196.0),
     },
 ];
 const HEAD: [&str; 13] = [
@@ -356,7 +374,8 @@ const HEAD: [&str; 13] = [
 ];
 const NETWORK: &str = "Client, two routers, server: 15 ms each, 1.7 Mbit/s in the middle and 10 Mbit/s outside; SIP requests of 500 octets, Poisson; \
                        window counted in packets, one message a packet, every packet acknowledged at once; 45,000 messages, the first 1000 do not count";
-const IDENTIFIED: &str = "Buffer, caps and header sizes are not published and are not identified by these figures: no setting fits all five cells, \
+const IDENTIFIED: &str = "Setting G was chosen by a search over a grid with seeds 1 to 30 whose bar was the differences of the cells without competing flows; it is judged here by seeds 31 \
+                          and on. F1 was not found by the search: it shows the rules of the study's SCTP to the letter. Buffer, caps and header sizes are not published and are not identified by these figures: no setting fits all five cells, \
                           and one run's mean deviates from the next one's by a seventh and more, so that each published mean is one draw.";
 const BESIDE: &str = "The study's own comparison is one trace under two delivery rules. The table of other transports is of runs of their own: TCP recovers by itself, \
                       and the SCTP that ships counts octets, bundles what waits, and finds losses by time; what separates them from the study's rules is mostly \

@@ -36,18 +36,20 @@ pub(super) struct Setting {
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) one_way: OneWay,
-    /// Packets dropped at the middle link.
+    /// Packets dropped at the middle link on the way to the server.
     pub(super) dropped: u64,
-    pub(super) packets: u64,
+    /// Packets offered to it on that way.
+    pub(super) offered: u64,
 }
 
 /// Runs the setting once, with this seed.
 pub(super) fn run(setting: &Setting, seed: u64, stop: &StopSignal) -> Result<Outcome, SimulationError> {
     let run = simulate(&setting.scenario()?, seed, &stop.into())?;
-    let dropped = run.links.iter().find(|link| link.name == MIDDLE).map_or(0, |link| link.ways[0].dropped());
+    let middle = run.links.iter().find(|link| link.name == MIDDLE).ok_or_else(|| missing("links"))?;
+    let (dropped, offered) = (middle.ways[0].dropped(), middle.ways[0].offered);
     let one_way = run.flows.into_iter().find_map(|flow| flow.one_way);
     let one_way = one_way.ok_or_else(|| missing("flows"))?;
-    Ok(Outcome { one_way, dropped, packets: run.packets })
+    Ok(Outcome { one_way, dropped, offered })
 }
 
 impl Setting {

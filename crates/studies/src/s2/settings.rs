@@ -83,7 +83,7 @@ impl Choice {
             Halving::EachLoss => "halved by each loss (the rules of that time to the letter)",
         };
         format!(
-            "Setting {name} (not published, found by a search over a grid): {buffer} packets of buffer, {headers} octets of headers, window of {cap} \
+            "Setting {name} (not published): {buffer} packets of buffer, {headers} octets of headers, window of {cap} \
              packets at most and {rule}, sent again at the fourth report; competing packets of 540 octets, window of {competing_cap}"
         )
     }
