@@ -50,7 +50,10 @@ pub(super) fn curve(
                 series.points.push(vec![x, mean.value()]);
                 series.ci95.push(mean.interval());
             }
-            None => overloaded.push((x, cell.mean_of_answered().map_or(0.0, Estimate::value))),
+            None if cell.is_overloaded() => {
+                overloaded.push((x, cell.mean_of_answered().map_or(0.0, Estimate::value)));
+            }
+            None => {}
         }
     }
     let missing = Series::new(figure, format!("overloaded, {name}"), Mark::Missing, overloaded);
