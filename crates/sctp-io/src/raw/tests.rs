@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
-use sctp_core::Ecn;
+use sctp_core::{Dscp, Ecn};
 
 use super::claim::check_kernel_sctp;
 use super::*;

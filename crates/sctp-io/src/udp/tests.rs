@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
+use sctp_core::Ecn;
 
 use super::*;
 
