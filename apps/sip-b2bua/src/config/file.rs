@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub(super) struct ConfigFile {
     pub(super) listen: ListenTable,
     #[serde(default)]
     pub(super) routes: Vec<RouteTable>,

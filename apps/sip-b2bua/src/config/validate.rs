@@ -11,11 +11,11 @@ use simco::{Key, Lifetime, Owner, PORT};
 use simco_agent::{Carrier, Middlebox, Transport as SimcoCarrier};
 use sip::{MessageLimits, Transport};
 
-use super::file::{CallsTable, File, LimitsTable, MiddleboxTable, RouteTable, SimcoTransport, SipTransport};
+use super::file::{CallsTable, ConfigFile, LimitsTable, MiddleboxTable, RouteTable, SimcoTransport, SipTransport};
 use super::{ConfigError, Listen, MiddleboxSettings, Settings};
 use crate::calls::{CallSettings, Route};
 
-pub(super) fn settings(file: File, folder: &Path) -> Result<Settings, ConfigError> {
+pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, ConfigError> {
     let listen = Listen { udp: file.listen.udp, tcp: file.listen.tcp };
     check_listen(&listen)?;
     if file.routes.is_empty() {

@@ -37,15 +37,35 @@ pub struct SctpOptions {
     pub send_buffer: Option<usize>,
     /// Octets of user data that the sender keeps, whatever holds them: as many messages of the flow's length as they come to.
     pub send_payload: Option<usize>,
-    /// Messages as I-DATA, so that those of several streams interleave (RFC 8260). Default as the profile has it.
-    pub interleaving: Option<bool>,
-    /// The order in which streams send. Default as the profile has it.
-    pub scheduler: Option<SchedulerName>,
+    /// How messages of several streams share the association. Default as the profile has it.
+    #[serde(default)]
+    pub streams: StreamOptions,
     /// The carrier of the packets. Default IP itself.
     pub carrier: Option<CarrierName>,
     /// The parts that study S2 leaves open of the rules that the transport `s2` has in place of all these.
     #[serde(default)]
     pub s2: StudyRules,
+}
+
+/// The options of how messages of several streams share an association.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamOptions {
+    /// Messages go as I-DATA, so that those of several streams interleave (RFC 8260). Default as the profile has it.
+    pub interleaving: Option<bool>,
+    /// The order in which streams send. Default as the profile has it.
+    pub scheduler: Option<SchedulerName>,
+}
+
+impl StreamOptions {
+    fn apply(&self, config: &mut AssociationConfig) {
+        if let Some(is_on) = self.interleaving {
+            config.extensions.interleaving = if is_on { sctp_core::Offer::On } else { sctp_core::Offer::Off };
+        }
+        if let Some(name) = self.scheduler {
+            config.transmission.scheduler = name.scheduler();
+        }
+    }
 }
 
 /// The name of a carrier of SCTP packets.
@@ -136,12 +156,7 @@ impl SctpOptions {
             Some(CongestionName::Westwood) => sctp_core::CongestionAlgorithm::Westwood,
             None => config.congestion.algorithm,
         };
-        if let Some(is_on) = self.interleaving {
-            config.extensions.interleaving = if is_on { sctp_core::Offer::On } else { sctp_core::Offer::Off };
-        }
-        if let Some(name) = self.scheduler {
-            config.transmission.scheduler = name.scheduler();
-        }
+        self.streams.apply(config);
         if let Some(is_on) = self.nagle {
             config.transmission.nagle = if is_on { sctp_core::Nagle::On } else { sctp_core::Nagle::Off };
         }
