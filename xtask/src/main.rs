@@ -21,7 +21,6 @@ use crate::finding::{Finding, Weight};
 use crate::sources::Sources;
 use crate::workspace::{Workspace, WorkspaceError};
 
-mod api;
 mod circles;
 mod comments;
 mod conformance;
@@ -80,10 +79,6 @@ enum Task {
     Phrases,
     /// The Rust that manifests promise is the one that everything is built with
     Msrv,
-    /// Run cargo semver-checks: the published libraries break no program that was written for the baseline (minutes)
-    Api,
-    /// Write HEAD into Cargo.toml as the baseline of the published API, because a break is meant
-    ApiBaseline,
     /// Run cargo fmt --check
     Fmt,
     /// Run cargo clippy on every target, warnings are errors
@@ -176,8 +171,6 @@ fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Find
         Task::Sizes => sizes::check(sources),
         Task::Phrases => [phrases::check(sources), comments::check(sources)].concat(),
         Task::Msrv => msrv::check(sources),
-        Task::Api => api::check(&workspace.root, sources)?,
-        Task::ApiBaseline => api::write(&workspace.root, sources)?,
         Task::Fmt => tools::fmt(&workspace.root)?,
         Task::Clippy => tools::clippy(&workspace.root)?,
         Task::Docs => tools::docs(&workspace.root)?,

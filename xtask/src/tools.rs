@@ -66,14 +66,12 @@ fn run(root: &Path, mut command: Command, remedy: &str) -> Result<Vec<Finding>, 
     Ok(vec![Finding::error(Path::new("Cargo.toml"), 1, what, remedy)])
 }
 
-/// Returns whether a program can be started.
-pub(crate) fn is_installed(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     let quiet = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     quiet.is_ok_and(|status| status.success())
 }
 
-/// Returns the finding for a tool that is not there, with how to get it.
-pub(crate) fn absent(configuration: &str, program: &str, remedy: &str) -> Finding {
+fn absent(configuration: &str, program: &str, remedy: &str) -> Finding {
     let what = format!("`{program}` is not installed: not checked");
     let make = if std::env::var("CI").is_ok_and(|ci| ci == "true") { Finding::error } else { Finding::note };
     make(Path::new(configuration), 1, what, remedy)
