@@ -50,7 +50,7 @@ fn what_can_be_written_is_read_from_the_table() {
     let unknown = "sip".parse::<TransportSpec>().unwrap_err().to_string();
     assert_eq!(unknown, "`sip` is no transport: use tcp, tcp:N, sctp:N, sctp:unordered, quic:N or udp");
     let unknown = "sctp:1".parse::<Protocol>().unwrap_err().to_string();
-    assert_eq!(unknown, "`sctp:1` is no protocol: use tcp, sctp, quic, udp");
+    assert_eq!(unknown, "`sctp:1` is not known here: use tcp, sctp, quic or udp");
     let (forms, described) = (spec::forms(), described());
     assert!(described.starts_with("tcp, tcp:N (N connections), sctp:N (N streams)"), "{described}");
     for protocol in TRANSPORTS {

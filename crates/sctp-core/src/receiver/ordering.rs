@@ -431,7 +431,7 @@ const BLOCKED_BYTES: usize =
     allocated_bytes(size_of::<BlockedMessage>()) + 16 * 3 / 2 + 4 + BESIDE_PAYLOAD_BYTES;
 
 /// Places that an empty queue keeps: as many as many packets fill at once.
-const PLACES_KEPT: usize = 1024;
+const PLACES_KEPT: usize = (64 << 10) / size_of::<Ready>();
 
 /// Returns the key of a message, which is looked up only, never ordered by number: serial numbers have no
 /// order.

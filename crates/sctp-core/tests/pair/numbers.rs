@@ -45,7 +45,9 @@ fn messages_tell_the_tsn_and_the_number_that_stood_in_their_packets() {
     for interleaving in [Offer::Off, Offer::On] {
         let mut setup = Setup::signalling().configure(|config| config.extensions.interleaving = interleaving);
         setup.request = Impairments { delay: ms(10), loss: "5%".parse().unwrap(), ..Impairments::default() };
-        let mut pair = setup.connected();
+        let mut pair = setup.build();
+        pair.connect();
+        pair.run_ms(5_000);
         for number in 0..200 {
             let len = [20, 900, 4000][number % 3];
             let message = ordered(u16::try_from(number % 4).unwrap(), number, len);
