@@ -1,4 +1,4 @@
-//! What the daemons of this project have in common: the page that Prometheus reads, and talking to systemd.
+//! Parts that the daemons of this project have in common: the page that Prometheus reads, and the messages to systemd.
 //!
 //! ```text
 //!  counters of a daemon ─► Page ◄─ Scraping ◄─ GET /metrics

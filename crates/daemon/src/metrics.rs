@@ -82,7 +82,7 @@ impl Page {
         self.line(format_args!("{name}_count {count}"));
     }
 
-    /// Returns the page.
+    /// Returns the text of the page.
     #[must_use]
     pub fn into_text(self) -> String {
         self.0
@@ -130,7 +130,7 @@ impl Scraping {
         Ok(())
     }
 
-    /// Serves nobody any more.
+    /// Stops serving the page, and serves nobody any more.
     pub fn stop(&mut self) {
         if let Some(task) = self.task.take() {
             task.abort();

@@ -53,7 +53,7 @@ impl Request {
         self.companion(Method::Cancel)
     }
 
-    /// A request that goes the way of this one, with its topmost Via alone.
+    /// Creates a request that goes the way of this one, and has no Via but the topmost of this one.
     fn companion(&self, method: Method) -> Self {
         let mut request = Self::new(method.clone(), self.uri.clone());
         if let Some(via) = self.headers.first(&HeaderName::Via) {

@@ -19,16 +19,16 @@ pub struct Dialog {
     target: String,
 }
 
-/// Whether a request within a dialog is in order (RFC 3261 §12.2.2).
+/// The verdict on whether a request within a dialog is in order (RFC 3261 §12.2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// It is the next one.
+    /// The request has a higher number than all before it, and is to be handled.
     Next,
-    /// Its number is lower than one that was seen, or the same: to be refused with 500.
+    /// The request has a number that was seen already, or a lower one; it is to be refused with 500.
     OutOfOrder,
 }
 
-/// What is missing for a dialog.
+/// The reason why no dialog can be made of a request and its response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DialogError {
     /// There is no Contact, or more than one, or it is no SIP URI.
@@ -82,7 +82,7 @@ impl Dialog {
         })
     }
 
-    /// Returns the Call-ID.
+    /// Returns the Call-ID of the dialog.
     #[must_use]
     pub fn call_id(&self) -> &str {
         &self.call_id

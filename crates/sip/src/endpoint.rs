@@ -62,7 +62,7 @@ pub struct EndpointConfig {
     pub addresses: Vec<(Transport, SocketAddr)>,
     /// The timers of transactions.
     pub timers: Timers,
-    /// Limits on messages.
+    /// The limits on what a message may hold.
     pub limits: MessageLimits,
     /// Transactions at the same time, of both sides; default 200,000. Requests beyond them are refused with 503 at no cost
     /// in memory.
@@ -107,7 +107,8 @@ impl Endpoint {
         }
     }
 
-    /// A message arrived: a datagram, a user message of SCTP, or what a [`Framer`](crate::Framer) has cut.
+    /// Takes in a message that arrived: a datagram, a user message of SCTP, or what a [`Framer`](crate::Framer) has
+    /// cut.
     pub fn handle_packet(&mut self, now: Instant, from: Flow, octets: &Bytes) {
         if octets.iter().all(|octet| matches!(octet, b'\r' | b'\n' | b'\0')) {
             // Keeps a binding of a translator alive (RFC 5626 §3.5).
@@ -121,8 +122,9 @@ impl Endpoint {
         }
     }
 
-    /// What was sent to `flow` did not get through, or the connection has gone. Requests without an answer end with
-    /// [`Failure::Transport`] (RFC 3261 §8.1.3.1), but for those that only went over TCP for their length: they go over UDP.
+    /// Takes note that what was sent to `flow` did not get through, or that the connection has gone. Requests without
+    /// an answer end with [`Failure::Transport`] (RFC 3261 §8.1.3.1), but for those that only went over TCP for their
+    /// length: they go over UDP.
     pub fn handle_transport_error(&mut self, now: Instant, flow: Flow) {
         for id in self.table.of_flow(flow) {
             if self.fall_back(now, id) {
@@ -133,7 +135,7 @@ impl Endpoint {
         }
     }
 
-    /// It is later now.
+    /// Repeats the messages that are due at `now`, and ends the transactions whose time is over.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(id) = self.table.due(now) {
             if self.repeat_answer(now, id) {
@@ -183,7 +185,7 @@ impl Endpoint {
         self.nonces.text()
     }
 
-    /// Does what a machine without a message at hand wants.
+    /// Carries out the step that a machine wants done without a message at hand, and sets its alarm anew.
     fn take(&mut self, now: Instant, id: TransactionId, step: Step, failure: Failure) {
         match step {
             Step::Send => self.send_last(id),

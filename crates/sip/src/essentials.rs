@@ -14,30 +14,30 @@ use crate::via::Via;
 /// The header fields without which there is no transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Essentials {
-    /// The topmost Via.
+    /// The topmost Via of the message.
     pub via: Via,
-    /// From.
+    /// The value of From, which names the side that sent the request.
     pub from: NameAddr,
-    /// To.
+    /// The value of To, which names the side that the request is meant for.
     pub to: NameAddr,
-    /// Call-ID.
+    /// The value of Call-ID, which all messages of a dialog have in common.
     pub call_id: String,
-    /// CSeq.
+    /// The value of CSeq, which numbers the requests of one side.
     pub cseq: CSeq,
-    /// Max-Forwards, where it is there.
+    /// The value of Max-Forwards, if the message has one.
     pub max_forwards: Option<u8>,
 }
 
 /// The value of CSeq (RFC 3261 §20.16).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CSeq {
-    /// The number, below 2³¹.
+    /// The number of the request, below 2³¹.
     pub number: u32,
-    /// The method.
+    /// The method of the request.
     pub method: Method,
 }
 
-/// What is wrong with a request, as the response to it says.
+/// A fault in a request, as the response to it reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{status} {reason}")]
 pub struct Fault {
@@ -120,7 +120,7 @@ impl fmt::Display for CSeq {
     }
 }
 
-/// Every Via has to make sense, for responses go by them; the topmost is ours to work with.
+/// Reads every Via, for responses go by them, and returns the topmost, which is the one this side works with.
 fn vias(headers: &Headers, limits: &MessageLimits) -> Result<Via, Fault> {
     let values = headers.list(&HeaderName::Via).ok_or(bad("Malformed Via"))?;
     if values.len() > limits.list_values {

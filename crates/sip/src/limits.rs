@@ -1,4 +1,4 @@
-//! What a peer may make this side read, hold and do. All of it is enforced unless somebody raises it.
+//! Limits on what a peer may make this side read, hold and do. All of them are enforced unless somebody raises them.
 
 /// Limits on messages. A message beyond them is refused before it is looked at any further.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -21,40 +21,40 @@ use crate::limits::MessageLimits;
 use crate::method::Method;
 use crate::status::Status;
 
-/// A message.
+/// A message of SIP, which is a request or a response.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {
-    /// A request.
+    /// The message is a request.
     Request(Request),
-    /// A response.
+    /// The message is a response.
     Response(Response),
 }
 
-/// A request.
+/// A request, which asks the other side to do something.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// The method.
+    /// The method, which says what the request asks for.
     pub method: Method,
     /// The Request-URI as it was written; [`SipUri`](crate::SipUri) reads it.
     pub uri: String,
     /// The version, `SIP/2.0` unless the peer speaks another one.
     pub version: String,
-    /// The header fields.
+    /// The header fields, in the order in which they are sent.
     pub headers: Headers,
-    /// The body.
+    /// The body, which is empty if the request has none.
     pub body: Bytes,
 }
 
-/// A response.
+/// A response, which answers a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Response {
-    /// The status code.
+    /// The status code, which says how the request fared.
     pub status: Status,
-    /// The reason phrase.
+    /// The reason phrase, which says the same to people.
     pub reason: String,
-    /// The header fields.
+    /// The header fields, in the order in which they are sent.
     pub headers: Headers,
-    /// The body.
+    /// The body, which is empty if the response has none.
     pub body: Bytes,
 }
 
@@ -129,5 +129,5 @@ fn finish(mut head: String, headers: &Headers, body: &Bytes) -> Bytes {
 
 /// The version that this stack speaks.
 pub(crate) const VERSION: &str = "SIP/2.0";
-/// Most messages fit into it.
+/// The octets that are reserved for a head; most messages fit into it.
 const ROOM: usize = 768;

@@ -1,4 +1,4 @@
-//! Methods of requests.
+//! Methods of requests, by which they say what they ask for.
 
 use core::fmt;
 
@@ -7,33 +7,33 @@ use crate::text;
 /// The method of a request. Methods are compared with regard to case (RFC 3261 §7.1).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Method {
-    /// INVITE (RFC 3261).
+    /// INVITE, which begins a session or changes one (RFC 3261).
     Invite,
-    /// ACK (RFC 3261).
+    /// ACK, which confirms the final response to an INVITE (RFC 3261).
     Ack,
-    /// BYE (RFC 3261).
+    /// BYE, which ends a session (RFC 3261).
     Bye,
-    /// CANCEL (RFC 3261).
+    /// CANCEL, which takes back a request that is not answered yet (RFC 3261).
     Cancel,
-    /// OPTIONS (RFC 3261).
+    /// OPTIONS, which asks what the other side can do (RFC 3261).
     Options,
-    /// REGISTER (RFC 3261).
+    /// REGISTER, which tells a registrar where a user is reached (RFC 3261).
     Register,
-    /// PRACK (RFC 3262).
+    /// PRACK, which confirms a provisional response (RFC 3262).
     Prack,
-    /// UPDATE (RFC 3311).
+    /// UPDATE, which changes a session without a new INVITE (RFC 3311).
     Update,
-    /// INFO (RFC 6086).
+    /// INFO, which carries data of an application within a dialog (RFC 6086).
     Info,
-    /// MESSAGE (RFC 3428).
+    /// MESSAGE, which carries an instant message (RFC 3428).
     Message,
-    /// REFER (RFC 3515).
+    /// REFER, which asks the other side to contact a third one (RFC 3515).
     Refer,
-    /// SUBSCRIBE (RFC 6665).
+    /// SUBSCRIBE, which asks to be told of events (RFC 6665).
     Subscribe,
-    /// NOTIFY (RFC 6665).
+    /// NOTIFY, which tells a subscriber of an event (RFC 6665).
     Notify,
-    /// PUBLISH (RFC 3903).
+    /// PUBLISH, which hands in the state that others are told of (RFC 3903).
     Publish,
     /// A method that is none of these.
     Other(Box<str>),

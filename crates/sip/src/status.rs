@@ -13,58 +13,58 @@ pub enum StatusClass {
     Provisional,
     /// 2xx: the request was accepted.
     Success,
-    /// 3xx to 6xx: the request was not.
+    /// 3xx to 6xx: the request was not accepted.
     Failure,
 }
 
 impl Status {
-    /// 100 Trying.
+    /// 100 Trying: the request has come, and nothing more is known yet.
     pub const TRYING: Self = Self(100);
-    /// 180 Ringing.
+    /// 180 Ringing: the user who is called is being alerted.
     pub const RINGING: Self = Self(180);
-    /// 200 OK.
+    /// 200 OK: the request has succeeded.
     pub const OK: Self = Self(200);
-    /// 400 Bad Request.
+    /// 400 Bad Request: the request is malformed.
     pub const BAD_REQUEST: Self = Self(400);
-    /// 404 Not Found.
+    /// 404 Not Found: there is no such user here.
     pub const NOT_FOUND: Self = Self(404);
-    /// 405 Method Not Allowed.
+    /// 405 Method Not Allowed: the method is known, but not allowed for this address.
     pub const METHOD_NOT_ALLOWED: Self = Self(405);
-    /// 408 Request Timeout.
+    /// 408 Request Timeout: no answer came in time.
     pub const REQUEST_TIMEOUT: Self = Self(408);
-    /// 413 Request Entity Too Large.
+    /// 413 Request Entity Too Large: the body is larger than the server takes.
     pub const TOO_LARGE: Self = Self(413);
-    /// 415 Unsupported Media Type.
+    /// 415 Unsupported Media Type: the body has a format that the server does not read.
     pub const UNSUPPORTED_MEDIA_TYPE: Self = Self(415);
-    /// 416 Unsupported URI Scheme.
+    /// 416 Unsupported URI Scheme: the Request-URI has a scheme that the server does not know.
     pub const UNSUPPORTED_SCHEME: Self = Self(416);
-    /// 420 Bad Extension.
+    /// 420 Bad Extension: the request requires an extension that the server does not know.
     pub const BAD_EXTENSION: Self = Self(420);
-    /// 480 Temporarily Unavailable.
+    /// 480 Temporarily Unavailable: the user who is called cannot be reached now.
     pub const UNAVAILABLE: Self = Self(480);
-    /// 481 Call/Transaction Does Not Exist.
+    /// 481 Call/Transaction Does Not Exist: the request belongs to nothing that the server knows.
     pub const NO_SUCH_CALL: Self = Self(481);
-    /// 482 Loop Detected.
+    /// 482 Loop Detected: the request has been here before.
     pub const LOOP_DETECTED: Self = Self(482);
-    /// 483 Too Many Hops.
+    /// 483 Too Many Hops: the request has used up its Max-Forwards.
     pub const TOO_MANY_HOPS: Self = Self(483);
-    /// 486 Busy Here.
+    /// 486 Busy Here: the user who is called is busy.
     pub const BUSY: Self = Self(486);
-    /// 487 Request Terminated.
+    /// 487 Request Terminated: the request was cancelled.
     pub const TERMINATED: Self = Self(487);
-    /// 488 Not Acceptable Here.
+    /// 488 Not Acceptable Here: the session that is offered is not acceptable.
     pub const NOT_ACCEPTABLE: Self = Self(488);
-    /// 491 Request Pending.
+    /// 491 Request Pending: another request of the same dialog is still open.
     pub const PENDING: Self = Self(491);
-    /// 500 Server Internal Error.
+    /// 500 Server Internal Error: the server could not do what was asked.
     pub const INTERNAL_ERROR: Self = Self(500);
-    /// 502 Bad Gateway.
+    /// 502 Bad Gateway: a server further on gave an answer that makes no sense.
     pub const BAD_GATEWAY: Self = Self(502);
-    /// 503 Service Unavailable.
+    /// 503 Service Unavailable: the server is overloaded or out of service.
     pub const SERVICE_UNAVAILABLE: Self = Self(503);
-    /// 504 Server Time-out.
+    /// 504 Server Time-out: a server further on did not answer in time.
     pub const SERVER_TIMEOUT: Self = Self(504);
-    /// 505 Version Not Supported.
+    /// 505 Version Not Supported: the request has a version that the server does not speak.
     pub const VERSION_NOT_SUPPORTED: Self = Self(505);
 
     /// Creates a status code; `None` outside 100 to 699.
@@ -73,13 +73,13 @@ impl Status {
         if matches!(code, 100..=699) { Some(Self(code)) } else { None }
     }
 
-    /// Returns the number.
+    /// Returns the number of the status code.
     #[must_use]
     pub const fn code(self) -> u16 {
         self.0
     }
 
-    /// Returns the class.
+    /// Returns the class that the status code belongs to.
     #[must_use]
     pub const fn class(self) -> StatusClass {
         match self.0 {
@@ -89,7 +89,7 @@ impl Status {
         }
     }
 
-    /// Returns whether it ends the transaction: everything but 1xx does.
+    /// Returns whether the status code ends the transaction: everything but 1xx does.
     #[must_use]
     pub const fn is_final(self) -> bool {
         !matches!(self.class(), StatusClass::Provisional)

@@ -67,13 +67,13 @@ impl Parameters {
         self.0.push(Parameter { name: name.to_owned(), value: None });
     }
 
-    /// Takes a parameter away.
+    /// Takes a parameter away, if it is there.
     pub fn remove(&mut self, name: &str) {
         self.0.retain(|parameter| !parameter.name.eq_ignore_ascii_case(name));
     }
 }
 
-/// Each with its semicolon.
+/// Writes each parameter with the semicolon before it.
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Parameter { name, value } in &self.0 {
@@ -145,12 +145,12 @@ fn is_token_octet(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&octet)
 }
 
-/// Parameters of a URI may have a few characters more than a token.
+/// Returns whether this is the name of a parameter; those of a URI may have a few characters more than a token.
 fn is_parameter_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|octet| is_token_octet(octet) || b"[]/:&+$".contains(&octet))
 }
 
-/// Space within a header field; lines that were folded are one by now.
+/// Returns whether a character is space within a header field, in which lines that were folded are one by now.
 pub(crate) fn is_space(character: char) -> bool {
     matches!(character, ' ' | '\t')
 }

@@ -26,7 +26,7 @@ pub(crate) use self::invite_server::InviteServer;
 pub(crate) use self::server::Server;
 pub use self::timers::Timers;
 
-/// What a machine wants done.
+/// The step that a machine wants done now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// Nothing at all.

@@ -1,4 +1,4 @@
-//! What a transaction has to know about what carries its messages.
+//! Transports: the properties of whatever carries messages, as far as a transaction has to know them.
 
 use core::net::SocketAddr;
 
@@ -12,10 +12,10 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// UDP (RFC 3261 §18).
+    /// UDP, over which transactions repeat what may have been lost (RFC 3261 §18).
     pub const UDP: Self =
         Self { name: "UDP", is_reliable: false, is_message_oriented: true, is_secure: false };
-    /// TCP (RFC 3261 §18).
+    /// TCP, a stream that has to be cut into messages (RFC 3261 §18).
     pub const TCP: Self =
         Self { name: "TCP", is_reliable: true, is_message_oriented: false, is_secure: false };
     /// TLS over TCP (RFC 3261 §26.2.1).
@@ -55,7 +55,7 @@ impl Transport {
         self.is_message_oriented
     }
 
-    /// Returns whether nobody on the way can read it.
+    /// Returns whether nobody on the way can read what is sent.
     #[must_use]
     pub const fn is_secure(self) -> bool {
         self.is_secure
@@ -68,12 +68,12 @@ impl Transport {
     }
 }
 
-/// Where a message came from, or goes to.
+/// The way by which a message came, or by which it goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Flow {
-    /// The transport.
+    /// The transport that carries the message.
     pub transport: Transport,
-    /// The other side.
+    /// The address of the other side.
     pub remote: SocketAddr,
     /// The connection, where the transport has such; a driver without it looks for one to `remote`, or opens it.
     pub connection: Option<Connection>,

@@ -5,20 +5,20 @@ use core::net::IpAddr;
 
 use crate::text::{self, Parameters};
 
-/// A sip: or sips: URI.
+/// A URI with the scheme sip: or sips:, read into its parts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SipUri {
-    /// Whether it is a sips: URI, every hop to which has to be secure.
+    /// Whether this is a sips: URI, every hop to which has to be secure.
     pub is_secure: bool,
     /// The user part, with its password if there is one, as it was written.
     pub user: Option<String>,
-    /// The host.
+    /// The host that the URI names.
     pub host: Host,
-    /// The port, where one is written.
+    /// The port that the URI gives, if it gives one.
     pub port: Option<u16>,
     /// The parameters of the URI.
     pub parameters: Parameters,
-    /// What stands behind the question mark: header fields of a request that is to be made from it.
+    /// The text behind the question mark: header fields of a request that is to be made from the URI.
     pub headers: Option<String>,
 }
 
@@ -27,17 +27,17 @@ pub struct SipUri {
 pub enum Host {
     /// An address; IPv6 is written between square brackets.
     Address(IpAddr),
-    /// A name, in lower case.
+    /// A name of a host, in lower case.
     Name(String),
 }
 
 /// The reason why a URI cannot be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UriError {
-    /// It has another scheme than sip: or sips: (416).
+    /// The URI has another scheme than sip: or sips: (416).
     #[error("neither sip: nor sips:")]
     Scheme,
-    /// It is malformed (400).
+    /// The URI is malformed (400).
     #[error("no URI")]
     Malformed,
 }
@@ -98,7 +98,7 @@ impl fmt::Display for SipUri {
 }
 
 impl Host {
-    /// Reads a host.
+    /// Reads a host; `None` if it is malformed.
     #[must_use]
     pub fn parse(host: &str) -> Option<Self> {
         if let Some(inner) = host.strip_prefix('[') {
@@ -150,7 +150,7 @@ pub(crate) fn host_and_port(text: &str) -> Option<(Host, Option<u16>)> {
     Some((Host::parse(host.trim_matches(text::is_space))?, port))
 }
 
-/// A percent sign stands before two hexadecimal digits.
+/// Returns whether every percent sign stands before two hexadecimal digits.
 fn escapes_well(text: &str) -> bool {
     text.split('%')
         .skip(1)
@@ -231,7 +231,7 @@ impl fmt::Display for NameAddr {
     }
 }
 
-/// A display name is a quoted string, or words (RFC 3261 §25.1).
+/// Returns whether this is a display name: a quoted string, or words (RFC 3261 §25.1).
 fn is_display(text: &str) -> bool {
     match text.strip_prefix('"') {
         Some(rest) => text::split(text, '\0').is_some() && rest.ends_with('"'),

@@ -6,14 +6,14 @@ use core::net::{IpAddr, SocketAddr};
 use crate::text::{self, Parameters};
 use crate::uri::{Host, host_and_port};
 
-/// A value of Via.
+/// A value of Via, which one hop of a request has written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Via {
     /// The token of the transport, in upper case.
     pub transport: String,
     /// The host that sent the request, by its own account.
     pub host: Host,
-    /// Its port, where one is written.
+    /// The port that the header gives, if it gives one.
     pub port: Option<u16>,
     /// The parameters, `branch` among them.
     pub parameters: Parameters,

@@ -34,18 +34,18 @@ pub(super) struct Acks(Vec<Ack>);
 #[derive(Debug)]
 struct Ack {
     tag: String,
-    /// What was sent; `None` as long as the user has not acknowledged.
+    /// The ACK that was sent; `None` as long as the user has not acknowledged.
     sent: Option<(Flow, Bytes)>,
 }
 
-/// What to do with a 2xx.
+/// The verdict on a 2xx to an INVITE, which says what to do with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Fork {
-    /// The first of its fork: the user's.
+    /// The response is the first of its fork, and goes to the user.
     New,
-    /// A repetition, and the ACK that goes again.
+    /// The response is a repetition; this ACK goes again, by this flow.
     Again(Flow, Bytes),
-    /// A repetition, before the user has acknowledged.
+    /// The response is a repetition, and the user has not acknowledged the first yet.
     Early,
     /// There are more forks than can be.
     Surplus,

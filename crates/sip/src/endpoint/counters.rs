@@ -19,13 +19,13 @@ pub struct Counters {
     pub unreadable: u64,
     /// Requests without a transaction of their own: malformed, looped, beyond a limit. Answered where that is possible.
     pub refused: u64,
-    /// Of these, requests beyond the limit of transactions.
+    /// Requests that were refused with 503 because there were too many transactions; `refused` counts them, too.
     pub overloaded: u64,
     /// Requests so malformed that there is nobody to answer.
     pub unanswerable: u64,
     /// Responses that fit no transaction, or are malformed.
     pub stray_responses: u64,
-    /// ACKs that fit nothing.
+    /// ACKs that fit neither a transaction nor a 2xx that was sent.
     pub stray_acks: u64,
     /// Final responses to INVITE that nobody has acknowledged.
     pub unacknowledged: u64,

@@ -1,4 +1,4 @@
-//! What an endpoint hands out.
+//! Things that an endpoint hands out: messages to be sent, and events.
 
 use bytes::Bytes;
 
@@ -7,21 +7,21 @@ use crate::essentials::Essentials;
 use crate::message::{Request, Response};
 use crate::transport::Flow;
 
-/// A message to be sent.
+/// A message that is to be sent now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Transmit {
-    /// Where it goes.
+    /// The flow by which the message goes.
     pub flow: Flow,
-    /// Its octets.
+    /// The octets of the message.
     pub octets: Bytes,
 }
 
-/// What has happened.
+/// Something that has happened, and that the user of the endpoint is told.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A request came; it has to be answered by [`Endpoint::respond`](super::Endpoint::respond).
     Request {
-        /// Its transaction.
+        /// The transaction of the request.
         transaction: TransactionId,
         /// The request; its topmost Via says where it really came from.
         request: Box<Request>,
@@ -52,16 +52,16 @@ pub enum Event {
     Response {
         /// The transaction of the request.
         transaction: TransactionId,
-        /// The response.
+        /// The response as it was read.
         response: Box<Response>,
         /// The header fields that were read already.
         essentials: Box<Essentials>,
     },
     /// A request came to nothing.
     Failed {
-        /// Its transaction.
+        /// The transaction of the request.
         transaction: TransactionId,
-        /// The reason.
+        /// The reason why the request came to nothing.
         failure: Failure,
     },
 }

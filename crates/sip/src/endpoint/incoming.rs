@@ -77,7 +77,8 @@ impl Endpoint {
         self.events.push_back(Event::Request { transaction, request, essentials, from });
     }
 
-    /// What every user agent refuses alike: merged requests (RFC 3261 §8.2.2.2) and unknown extensions (§8.2.2.3).
+    /// Returns why every user agent would refuse this request: it is merged (RFC 3261 §8.2.2.2), or requires an unknown
+    /// extension (§8.2.2.3); `None` if there is no such reason.
     fn reason_to_refuse(&self, request: &Request, origin: &Option<Origin>) -> Option<Fault> {
         if origin.as_ref().is_some_and(|origin| self.table.is_merged(origin)) {
             return Some(Fault { status: Status::LOOP_DETECTED, reason: "Merged Request" });
@@ -145,7 +146,7 @@ impl Endpoint {
         }
     }
 
-    /// CANCEL is answered hop by hop (RFC 3261 §9.2).
+    /// Answers a CANCEL, as every hop does (RFC 3261 §9.2), and tells the user if the INVITE is still open.
     fn on_cancel(&mut self, now: Instant, back: Flow, request: &Request, essentials: &Essentials) {
         let own = Key::of_request(request, essentials, &Method::Cancel);
         if let Some(id) = self.table.find(&own) {
@@ -204,7 +205,8 @@ impl Endpoint {
         self.table.arm(now, id);
     }
 
-    /// A response belongs to the request whose dialog identifiers it has; a branch alone could be had from anybody who saw it.
+    /// Returns whether a response has the transport and the Call-ID of the request it claims to answer; its branch
+    /// alone proves nothing, for anybody who saw the request knows it.
     fn is_expected(&mut self, id: TransactionId, from: Flow, essentials: &Essentials) -> bool {
         let Some(transaction) = self.table.transaction(id) else { return false };
         let is_same_transport = transaction.flow.transport == from.transport;
@@ -254,7 +256,7 @@ impl Endpoint {
 }
 
 impl Origin {
-    /// Of a request outside a dialog; within one there is nothing to merge.
+    /// Returns the origin of a request outside a dialog; `None` within one, where there is nothing to merge.
     fn of_request(essentials: &Essentials) -> Option<Self> {
         let is_outside = essentials.to.tag().is_none();
         let tag = essentials.from.tag().unwrap_or_default().to_owned();
@@ -277,7 +279,8 @@ fn note_source(request: &mut Request, from: Flow) -> Option<Via> {
     Some(via)
 }
 
-/// Responses go back over the connection; without one to where Via says, once the source is noted there.
+/// Returns the flow by which responses go back: the connection of the request, or without one the address that Via
+/// gives once the source is noted there.
 fn way_back(via: &Via, from: Flow) -> Flow {
     let address = via.response_address(from.transport.default_port()).unwrap_or(from.remote);
     match from.connection {
@@ -286,5 +289,5 @@ fn way_back(via: &Via, from: Flow) -> Flow {
     }
 }
 
-/// Without these a response fits nothing.
+/// The header fields of a request without which a response to it would fit nothing.
 const NEEDED: [HeaderName; 4] = [HeaderName::From, HeaderName::To, HeaderName::CallId, HeaderName::CSeq];

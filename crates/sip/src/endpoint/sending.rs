@@ -1,4 +1,4 @@
-//! What the user wants sent: requests, responses, ACKs, CANCELs.
+//! Messages that the user wants sent: requests, responses, ACKs, CANCELs.
 
 use core::net::SocketAddr;
 
@@ -17,7 +17,7 @@ use crate::transport::{Flow, Transport};
 use crate::uri::{Host, NameAddr};
 use crate::via::{MAGIC_COOKIE, Via};
 
-/// What has become of the wish to cancel an INVITE.
+/// The outcome of the wish to cancel an INVITE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CancelOutcome {
     /// CANCEL is sent, or will be as soon as the other side has said that it is there (RFC 3261 §9.1). A 2xx may come all the
@@ -124,7 +124,7 @@ impl Endpoint {
         if is_calling || is_proceeding { CancelOutcome::OnItsWay } else { CancelOutcome::TooLate }
     }
 
-    /// CANCEL has the branch of what it cancels, and a transaction of its own.
+    /// Sends the CANCEL for an INVITE, with the branch of the INVITE and in a transaction of its own.
     pub(super) fn send_cancel(&mut self, now: Instant, invite: TransactionId) {
         let Some(transaction) = self.table.transaction(invite) else { return };
         let flow = transaction.flow;
@@ -154,7 +154,7 @@ impl Endpoint {
         self.transmit(flow, octets);
     }
 
-    /// A request that took TCP for its length alone goes over UDP after all.
+    /// Sends a request over UDP after all if it took TCP for its length alone, and returns whether it was sent.
     pub(super) fn fall_back(&mut self, now: Instant, id: TransactionId) -> bool {
         let Some(flow) = self.table.client(id).and_then(|client| client.fallback.take()) else {
             return false;
@@ -183,7 +183,8 @@ impl Endpoint {
         Machine::Client(Client::new(now, timers, transport))
     }
 
-    /// A Via of this side, which asks for symmetric routing over UDP (RFC 3581 §3).
+    /// Creates a Via of this side, which asks for symmetric routing over UDP (RFC 3581 §3); `None` if this side has no
+    /// address for the transport.
     fn via(&self, to: Flow, branch: &str) -> Option<Via> {
         let address = self.address(to.transport, to.remote)?;
         let mut parameters = Parameters::default();
@@ -209,7 +210,7 @@ impl Endpoint {
     }
 }
 
-/// What the ACK for a 2xx will have in common with it.
+/// Returns the Call-ID, tag and number that a 2xx and its ACK have in common; `None` if the 2xx lacks one of them.
 fn answer_origin(response: &Response) -> Option<Origin> {
     let to = NameAddr::parse(response.headers.first(&HeaderName::To)?)?;
     let cseq = CSeq::parse(response.headers.first(&HeaderName::CSeq)?)?;

@@ -18,7 +18,7 @@ use crate::via::MAGIC_COOKIE;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TransactionId(pub(super) u64);
 
-/// All transactions.
+/// All transactions of an endpoint, with the maps by which they are found.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     transactions: BTreeMap<TransactionId, Transaction>,
@@ -26,7 +26,7 @@ pub(super) struct Table {
     by_flow: BTreeSet<(Flow, TransactionId)>,
     /// Requests outside dialogs that are being served, to find merged ones (RFC 3261 §8.2.2.2).
     by_origin: BTreeMap<Origin, TransactionId>,
-    /// 2xx responses that may be acknowledged.
+    /// Transactions with a 2xx that may be acknowledged.
     by_answer: BTreeMap<Origin, TransactionId>,
     deadlines: BTreeSet<(Instant, TransactionId)>,
     drawn: u64,
@@ -68,7 +68,7 @@ pub(super) enum Role {
     Server(ServerPart),
 }
 
-/// What a client transaction has beside its machine.
+/// The part of a client transaction that is not its machine.
 #[derive(Debug)]
 pub(super) struct ClientPart {
     pub(super) request: Request,
@@ -76,7 +76,7 @@ pub(super) struct ClientPart {
     pub(super) is_internal: bool,
     pub(super) cancelling: Cancelling,
     pub(super) acks: Acks,
-    /// Where the request goes if TCP, which was taken for its length, does not carry it.
+    /// The flow by which the request goes if TCP, which was taken for its length, does not carry it.
     pub(super) fallback: Option<Flow>,
 }
 
@@ -84,12 +84,12 @@ pub(super) struct ClientPart {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cancelling {
     Unwanted,
-    /// As soon as a provisional response is there (RFC 3261 §9.1).
+    /// The CANCEL goes as soon as a provisional response is there (RFC 3261 §9.1).
     Wanted,
     Sent,
 }
 
-/// What a server transaction has beside its machine.
+/// The part of a server transaction that is not its machine.
 #[derive(Debug, Default)]
 pub(super) struct ServerPart {
     pub(super) origin: Option<Origin>,
@@ -97,7 +97,7 @@ pub(super) struct ServerPart {
     pub(super) answer: Option<Answer>,
 }
 
-/// What makes two requests the same (RFC 3261 §17.1.3, §17.2.3).
+/// The key by which a message finds its transaction (RFC 3261 §17.1.3, §17.2.3).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Key {
     Client { branch: String, method: Method },
@@ -113,7 +113,8 @@ pub(super) struct Origin {
 }
 
 impl Key {
-    /// The key under which a request is served. An ACK has that of its INVITE; so has a CANCEL with `method` INVITE.
+    /// Returns the key under which a request is served. An ACK has the key of its INVITE; so has a CANCEL if `method`
+    /// is INVITE.
     pub(super) fn of_request(request: &Request, essentials: &Essentials, method: &Method) -> Self {
         let method = if *method == Method::Ack { Method::Invite } else { method.clone() };
         let sent_by = essentials.via.sent_by().to_ascii_lowercase();
@@ -130,7 +131,7 @@ impl Key {
     }
 }
 
-/// Branches are compared without regard to case (RFC 3261 §7.3.1).
+/// Returns whether a branch begins with the magic cookie, so that it is unique; case does not count (RFC 3261 §7.3.1).
 fn is_unique(branch: &str) -> bool {
     branch.len() > MAGIC_COOKIE.len()
         && branch.get(..MAGIC_COOKIE.len()).is_some_and(|start| start.eq_ignore_ascii_case(MAGIC_COOKIE))
@@ -221,7 +222,7 @@ impl Table {
         Some((transaction.flow, transaction.last.clone()?))
     }
 
-    /// Has a transaction go another way from now on.
+    /// Gives a transaction another flow, machine and message, so that it goes another way from now on.
     pub(super) fn reroute(&mut self, id: TransactionId, flow: Flow, machine: Machine, octets: Bytes) {
         let Some(transaction) = self.transactions.get_mut(&id) else { return };
         self.by_flow.remove(&(transaction.flow, id));
@@ -270,7 +271,8 @@ impl Table {
         }
     }
 
-    /// A server transaction goes on: whoever asked may come back over another connection (RFC 3261 §18.2.2).
+    /// Tells a client transaction that its transport failed, and returns what is to be done. A server transaction goes
+    /// on: whoever asked may come back over another connection (RFC 3261 §18.2.2).
     pub(super) fn on_transport_error(&self, id: TransactionId) -> Step {
         match self.transactions.get(&id).map(|transaction| &transaction.machine) {
             Some(Machine::InviteClient(machine)) => machine.on_transport_error(),

@@ -5,51 +5,51 @@ use core::fmt;
 /// The name of a header field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HeaderName {
-    /// Allow.
+    /// The header field Allow, which lists the methods that its sender accepts.
     Allow,
-    /// Call-ID, compact `i`.
+    /// The header field Call-ID, compact `i`, which all messages of a dialog have in common.
     CallId,
-    /// Contact, compact `m`.
+    /// The header field Contact, compact `m`, which says where its sender is reached directly.
     Contact,
-    /// Content-Encoding, compact `e`.
+    /// The header field Content-Encoding, compact `e`, which says how the body is encoded.
     ContentEncoding,
-    /// Content-Length, compact `l`.
+    /// The header field Content-Length, compact `l`, which gives the octets of the body.
     ContentLength,
-    /// Content-Type, compact `c`.
+    /// The header field Content-Type, compact `c`, which gives the media type of the body.
     ContentType,
-    /// CSeq.
+    /// The header field CSeq, which numbers the requests of one side and repeats their method.
     CSeq,
-    /// From, compact `f`.
+    /// The header field From, compact `f`, which names the side that sent the request.
     From,
-    /// Max-Forwards.
+    /// The header field Max-Forwards, which limits the hops that a request may go.
     MaxForwards,
-    /// Min-SE (RFC 4028).
+    /// The header field Min-SE (RFC 4028), which gives the shortest session interval that is accepted.
     MinSe,
-    /// Proxy-Require.
+    /// The header field Proxy-Require, which lists the extensions that a proxy has to know.
     ProxyRequire,
-    /// RAck (RFC 3262).
+    /// The header field RAck (RFC 3262), which says which provisional response a PRACK is for.
     RAck,
-    /// Reason (RFC 3326).
+    /// The header field Reason (RFC 3326), which says why a request is sent.
     Reason,
-    /// Record-Route.
+    /// The header field Record-Route, by which a proxy stays on the way of a dialog.
     RecordRoute,
-    /// Require.
+    /// The header field Require, which lists the extensions that the other side has to know.
     Require,
-    /// Retry-After.
+    /// The header field Retry-After, which says how long to wait before the next attempt.
     RetryAfter,
-    /// Route.
+    /// The header field Route, which lists the hops that a request has to take.
     Route,
-    /// RSeq (RFC 3262).
+    /// The header field RSeq (RFC 3262), which numbers reliable provisional responses.
     RSeq,
-    /// Session-Expires (RFC 4028), compact `x`.
+    /// The header field Session-Expires (RFC 4028), compact `x`, which gives the session interval.
     SessionExpires,
-    /// Supported, compact `k`.
+    /// The header field Supported, compact `k`, which lists the extensions that its sender knows.
     Supported,
-    /// To, compact `t`.
+    /// The header field To, compact `t`, which names the side that the request is meant for.
     To,
-    /// Unsupported.
+    /// The header field Unsupported, which lists the required extensions that its sender does not know.
     Unsupported,
-    /// Via, compact `v`.
+    /// The header field Via, compact `v`, which gives the way back of responses.
     Via,
     /// Any other name, as it was written.
     Other(Box<str>),
@@ -185,7 +185,7 @@ impl Headers {
     }
 }
 
-/// A value never ends its line: whatever is put in, one header field stays one.
+/// Replaces what would end the line of a value by spaces: whatever is put in, one header field stays one.
 fn one_line(value: String) -> String {
     if value.contains(['\r', '\n', '\0']) { value.replace(['\r', '\n', '\0'], " ") } else { value }
 }

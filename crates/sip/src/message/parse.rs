@@ -1,4 +1,4 @@
-//! From octets to a message: the head line by line, then the body by its length.
+//! The way from octets to a message: the head is read line by line, then the body by its length.
 
 use bytes::Bytes;
 
@@ -14,9 +14,9 @@ pub enum ParseError {
     /// The message is longer than allowed.
     #[error("{bytes} octets, {most} are allowed")]
     TooLong {
-        /// Its length, as far as is known.
+        /// The octets of the message or of its body, as far as they are known.
         bytes: usize,
-        /// The limit.
+        /// The number of octets that are allowed.
         most: usize,
     },
     /// There is no empty line, or not within as many octets as the head may have.
@@ -75,7 +75,7 @@ pub(crate) fn head_end(octets: &[u8], limits: &MessageLimits) -> Option<usize> {
     within.windows(HEAD_END.len()).position(|window| window == HEAD_END)
 }
 
-/// The head as text: UTF-8 (RFC 3261 §7), no control characters but line ends and tabs.
+/// Returns the head as text, if it is UTF-8 (RFC 3261 §7) without control characters but line ends and tabs.
 fn head_text(head: &[u8]) -> Result<&str, ParseError> {
     let text = core::str::from_utf8(head).map_err(|error| ParseError::NoText(error.valid_up_to()))?;
     let octets = text.as_bytes();
@@ -134,7 +134,8 @@ pub(crate) fn content_length_of_head(head: &[u8]) -> Result<Option<usize>, Parse
     Ok(found)
 }
 
-/// Two lengths that differ are a way to have two readers see two messages: refused.
+/// Returns the length that Content-Length gives, if it is there. Two lengths that differ are refused, for they are a
+/// way to have two readers see two messages.
 fn content_length(headers: &Headers) -> Result<Option<usize>, ParseError> {
     headers.all(&HeaderName::ContentLength).try_fold(None, same_length)
 }

@@ -18,7 +18,7 @@ pub(crate) struct Client {
 enum ClientState {
     /// Nothing has come back. Timers E and F.
     Trying { repeat: Option<Repeat>, until: Instant },
-    /// The other side is at work; the request is repeated every T2. Timers E and F.
+    /// A provisional response came; the request is repeated every T2. Timers E and F.
     Proceeding { repeat: Option<Repeat>, until: Instant },
     /// The final response came; its repetitions are absorbed. Timer K.
     Completed { until: Instant },
@@ -73,7 +73,7 @@ impl Client {
         }
     }
 
-    /// The request did not get through, or the connection has gone.
+    /// Returns what is to be done now that the request did not get through, or the connection has gone.
     pub(crate) const fn on_transport_error(&self) -> Step {
         match self.state {
             ClientState::Trying { .. } | ClientState::Proceeding { .. } => Step::TimedOut,

@@ -18,7 +18,8 @@ pub(crate) struct InviteClient {
 enum InviteClientState {
     /// Nothing has come back. Timers A and B.
     Calling { repeat: Option<Repeat>, until: Instant },
-    /// The other side is at work, for as long as it likes; once cancelled, for 64·T1 more (§9.1).
+    /// A provisional response came. The final one may take as long as it likes; once the INVITE is cancelled, 64·T1
+    /// more (§9.1).
     Proceeding { until: Option<Instant> },
     /// A failure came; its repetitions are acknowledged. Timer D.
     Completed { until: Instant },
@@ -84,14 +85,14 @@ impl InviteClient {
         }
     }
 
-    /// A CANCEL is on its way: no answer within 64·T1 is one, too.
+    /// Takes note that a CANCEL is on its way: no answer within 64·T1 is one, too.
     pub(crate) fn on_cancelled(&mut self, now: Instant) {
         if let InviteClientState::Proceeding { until: None } = self.state {
             self.state = InviteClientState::Proceeding { until: Some(now + self.timers.patience()) };
         }
     }
 
-    /// The request did not get through, or the connection has gone.
+    /// Returns what is to be done now that the request did not get through, or the connection has gone.
     pub(crate) const fn on_transport_error(&self) -> Step {
         match self.state {
             InviteClientState::Calling { .. } | InviteClientState::Proceeding { .. } => Step::TimedOut,

@@ -18,11 +18,11 @@ pub(crate) struct InviteServer {
 enum InviteServerState {
     /// The user has not decided; repetitions are answered with the last provisional response.
     Proceeding,
-    /// Refused; the response is repeated until the ACK comes. Timers G and H.
+    /// The user has refused; the response is repeated until the ACK comes. Timers G and H.
     Completed { repeat: Option<Repeat>, until: Instant },
     /// The ACK came; its repetitions are absorbed. Timer I.
     Confirmed { until: Instant },
-    /// Accepted; the user repeats the response, repetitions of the INVITE are absorbed. Timer L.
+    /// The user has accepted and repeats the response; repetitions of the INVITE are absorbed. Timer L.
     Accepted { until: Instant },
 }
 
@@ -31,7 +31,7 @@ impl InviteServer {
         Self { timers, transport, state: InviteServerState::Proceeding }
     }
 
-    /// The INVITE came once more.
+    /// Returns what is to be done now that the INVITE came once more.
     pub(crate) const fn on_repetition(&self) -> Step {
         match self.state {
             InviteServerState::Proceeding | InviteServerState::Completed { .. } => Step::Send,
@@ -39,7 +39,7 @@ impl InviteServer {
         }
     }
 
-    /// An ACK with the branch of the INVITE came, as for a failure.
+    /// Takes note of an ACK with the branch of the INVITE, as it comes for a failure, and returns what is to be done.
     pub(crate) fn on_ack(&mut self, now: Instant) -> Step {
         match self.state {
             InviteServerState::Completed { .. } => {
@@ -52,7 +52,8 @@ impl InviteServer {
         }
     }
 
-    /// The user answers. [`Step::Nothing`]: it has answered for good before.
+    /// Takes note of an answer of the user, and returns what is to be done: [`Step::Nothing`] if the user has answered
+    /// for good before.
     pub(crate) fn on_answer(&mut self, now: Instant, class: StatusClass) -> Step {
         if self.state != InviteServerState::Proceeding {
             return Step::Nothing;

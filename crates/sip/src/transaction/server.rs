@@ -29,7 +29,7 @@ impl Server {
         Self { timers, transport, state: ServerState::Trying }
     }
 
-    /// The request came once more.
+    /// Returns what is to be done now that the request came once more.
     pub(crate) const fn on_repetition(&self) -> Step {
         match self.state {
             ServerState::Trying => Step::Nothing,
@@ -37,7 +37,8 @@ impl Server {
         }
     }
 
-    /// The user answers. [`Step::Nothing`]: it has answered for good before.
+    /// Takes note of an answer of the user, and returns what is to be done: [`Step::Nothing`] if the user has answered
+    /// for good before.
     pub(crate) fn on_answer(&mut self, now: Instant, class: StatusClass) -> Step {
         if let ServerState::Completed { .. } = self.state {
             return Step::Nothing;
