@@ -42,7 +42,7 @@ pub use self::settings::{CallSettings, Route};
 use self::call::{Call, Side};
 use crate::pinhole::Pinhole;
 
-/// All calls.
+/// The core of the agent: all calls, with their transactions, dialogs and pinholes.
 ///
 /// The driver's contract is that of every core: *mutate → drain [`poll_transmit`](Self::poll_transmit),
 /// [`poll_demand`](Self::poll_demand) and [`poll_record`](Self::poll_record) → read [`poll_timeout`](Self::poll_timeout) →
@@ -65,7 +65,7 @@ pub struct Calls {
     is_draining: bool,
 }
 
-/// What a transaction is for.
+/// The purpose that a transaction serves.
 #[derive(Debug)]
 enum Purpose {
     /// A request of the peer, or its copy to the other side, in an exchange.
@@ -107,7 +107,7 @@ pub struct Histogram {
     pub counts: [u64; BOUNDS_MS.len()],
     /// How many there were at all.
     pub count: u64,
-    /// Their sum.
+    /// The sum of all the durations.
     pub sum: Duration,
 }
 
@@ -147,19 +147,19 @@ impl Calls {
         }
     }
 
-    /// A message arrived.
+    /// Acts on a message that arrived from a peer.
     pub fn handle_packet(&mut self, now: Instant, from: Flow, octets: &Bytes) {
         self.endpoint.handle_packet(now, from, octets);
         self.settle(now);
     }
 
-    /// What was sent to `flow` did not get through, or the connection has gone.
+    /// Acts on a failure: what was sent to `flow` did not get through, or the connection has gone.
     pub fn handle_transport_error(&mut self, now: Instant, flow: Flow) {
         self.endpoint.handle_transport_error(now, flow);
         self.settle(now);
     }
 
-    /// It is later now.
+    /// Acts on everything that is due by now.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.endpoint.handle_timeout(now);
         self.settle(now);
@@ -236,7 +236,7 @@ impl Calls {
         self.calls.is_empty()
     }
 
-    /// Returns the counters.
+    /// Returns the counters of calls since the start.
     #[must_use]
     pub const fn counters(&self) -> &CallCounters {
         &self.counters
@@ -289,7 +289,7 @@ impl Calls {
         }
     }
 
-    /// Does something to the exchange that a transaction belongs to.
+    /// Does some work on the exchange that a transaction belongs to.
     fn on_exchange(
         &mut self,
         now: Instant,

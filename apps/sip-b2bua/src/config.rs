@@ -19,13 +19,13 @@ use crate::calls::CallSettings;
 /// Everything the agent is told.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where SIP is spoken.
+    /// The addresses where the agent speaks SIP.
     pub listen: Listen,
-    /// What calls go by.
+    /// The settings that calls go by.
     pub calls: CallSettings,
     /// The middleboxes, in the order of the configuration.
     pub middleboxes: Vec<MiddleboxSettings>,
-    /// Limits on messages.
+    /// The limits that SIP messages have to keep.
     pub endpoint_limits: MessageLimits,
     /// Connections at the same time; default 4,096.
     pub connections: usize,
@@ -39,7 +39,7 @@ pub struct Settings {
     pub records: Option<PathBuf>,
 }
 
-/// Where SIP is spoken. Peers are told these addresses, so that none may be a wildcard.
+/// The addresses where the agent speaks SIP. Peers are told these addresses, so that none may be a wildcard.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Listen {
     /// The addresses for UDP, one of each family.
@@ -51,13 +51,13 @@ pub struct Listen {
 /// A middlebox, and how it is asked.
 #[derive(Clone, Debug)]
 pub struct MiddleboxSettings {
-    /// Its name in logs and metrics.
+    /// The name of the middlebox in logs and metrics.
     pub name: String,
-    /// Its place in the configuration.
+    /// The place of the middlebox in the configuration.
     pub index: usize,
-    /// How it is reached.
+    /// The addresses and the transport by which the middlebox is reached.
     pub middlebox: Middlebox,
-    /// Who this agent is.
+    /// The settings of this agent towards the middlebox, such as its credentials.
     pub agent: AgentSettings,
     /// The lifetime that pinholes are asked for; default 180 s. They are refreshed after half of it.
     pub lifetime: Lifetime,

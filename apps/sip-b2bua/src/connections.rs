@@ -129,7 +129,8 @@ impl Sockets {
         }
     }
 
-    /// The peer does not read: what waits goes out if it can, then the connection ends. Returns that nothing was sent.
+    /// Gives up a connection whose peer does not read: what waits goes out if it can, then the connection ends. Returns
+    /// that nothing was sent.
     fn give_up(&mut self, connection: Connection) -> bool {
         if let Some(open) = self.connections.get_mut(&connection) {
             (open.outgoing, _) = mpsc::channel(1);
@@ -137,7 +138,7 @@ impl Sockets {
         false
     }
 
-    /// A connection has ended; returns the flows that are broken by that.
+    /// Forgets a connection that has ended, and returns the flows that are broken by that.
     pub(crate) fn forget(&mut self, connection: Connection) -> Vec<Flow> {
         let Some(open) = self.connections.remove(&connection) else { return Vec::new() };
         if !open.is_dialled

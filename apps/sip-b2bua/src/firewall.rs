@@ -14,7 +14,7 @@ use crate::config::MiddleboxSettings;
 use crate::pinhole::Pinhole;
 use crate::server::Input;
 
-/// What is wanted of a middlebox.
+/// A wish that a middlebox open a pinhole, or close one.
 #[derive(Debug)]
 pub(crate) enum Wish {
     Open(PinholeId, Pinhole),
@@ -33,7 +33,7 @@ enum State {
 /// An answer of the middlebox.
 type Answer = (PinholeId, Result<PolicyReply, RequestError>);
 
-/// One middlebox.
+/// The agent's view of one middlebox: the pinholes that were asked for, and the rules that are in force.
 #[derive(Debug)]
 pub(crate) struct Firewall {
     settings: MiddleboxSettings,
@@ -105,7 +105,7 @@ impl Firewall {
         }
     }
 
-    /// One session, with those that the agent opens by itself after it; returns whether all is over.
+    /// Serves one session, with those that the agent opens by itself after it; returns whether all is over.
     async fn session(
         &mut self,
         agent: &SimcoAgent,

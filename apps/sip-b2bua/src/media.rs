@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use sdp_types::{Connection, Media, Session};
 
-/// Where one side listens for one stream.
+/// The address and the ports where one side listens for one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stream {
     pub(crate) address: IpAddr,
@@ -17,10 +17,10 @@ pub(crate) struct Stream {
 /// The reason why a session description cannot be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum MediaError {
-    /// It is no session description.
+    /// The body is no session description.
     #[error("Malformed Session Description")]
     Malformed,
-    /// It has more streams than a call may have.
+    /// The session description has more streams than a call may have.
     #[error("Too Many Media Streams")]
     TooMany,
     /// An address is a name, or of another network than the Internet.
@@ -53,7 +53,7 @@ pub(crate) fn streams(body: &[u8], most: usize) -> Result<Vec<Stream>, MediaErro
     Ok(streams)
 }
 
-/// The stream itself, and RTCP where it is not on the port behind (RFC 3605).
+/// Returns the place where a stream is received, and that of its RTCP where it is not on the port behind (RFC 3605).
 fn stream(media: &Media, address: IpAddr) -> Result<Vec<Stream>, MediaError> {
     let pairs = media.num_ports.unwrap_or(1).max(1);
     let own_control = media.attributes.iter().find(|attribute| attribute.attribute == "rtcp");

@@ -1,4 +1,4 @@
-//! From where somebody listens to what the firewall is asked for.
+//! The pinholes that the firewall is asked for, which follow from where somebody listens.
 
 use std::net::IpAddr;
 
@@ -20,18 +20,18 @@ pub struct Pinhole {
     direction: Direction,
 }
 
-/// Where media come from; the port is never known before the first packet.
+/// The hosts from which media come; the port is never known before the first packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Source {
-    /// One host.
+    /// One host, whose address is known.
     Host(IpAddr),
-    /// The other side has not said where it is: any host inside, of one network.
+    /// Any host inside, of one network, because the other side has not said where it is.
     Inside(Network),
-    /// Likewise, any host outside.
+    /// Any host outside, because the other side has not said where it is.
     Outside,
 }
 
-/// The networks behind a middlebox.
+/// Returns whether an address is in one of the networks behind a middlebox.
 pub(crate) fn is_inside(internal: &[Network], address: IpAddr) -> bool {
     internal.iter().any(|network| contains(network, address))
 }

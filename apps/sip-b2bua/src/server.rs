@@ -47,14 +47,14 @@ pub enum Control {
 /// The reason why the agent does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A socket cannot be had.
+    /// A socket cannot be had at an address.
     #[error("{key} = {address}: {because}")]
     Bind {
         /// The key of the configuration.
         key: &'static str,
-        /// The address.
+        /// The address that the configuration names.
         address: SocketAddr,
-        /// The error of the system.
+        /// The error that the operating system gave.
         because: io::Error,
     },
     /// The operating system has no entropy.
@@ -63,9 +63,9 @@ pub enum StartError {
     /// The file for records cannot be opened.
     #[error("records.file = {}: {because}", path.display())]
     Records {
-        /// The path.
+        /// The path of the file for records.
         path: std::path::PathBuf,
-        /// The error of the system.
+        /// The error that the operating system gave.
         because: io::Error,
     },
 }
@@ -220,7 +220,7 @@ impl Server {
         }
     }
 
-    /// Does what the calls want done.
+    /// Carries out everything that the calls want done.
     fn carry_out(&mut self) {
         while let Some(transmit) = self.calls.poll_transmit() {
             self.sockets.send(transmit.flow, transmit.octets);

@@ -18,7 +18,7 @@ pub enum StudyError {
     /// A cell that a page asks for is not one of its plan.
     #[error("{page}: {count} cells have {key}, and it takes one")]
     Cell {
-        /// The page that asks.
+        /// The page that asks for the cell.
         page: &'static str,
         /// The levels of the cell, by factor.
         key: String,

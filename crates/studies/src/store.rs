@@ -101,7 +101,7 @@ fn refused(path: &Path, error: std::io::Error) -> StoreError {
     StoreError { path: path.to_owned(), error }
 }
 
-/// What an attentive reader of the studies finds, and the page that shows it.
+/// The findings that an attentive reader of the studies makes, each with the page that shows it.
 const FINDINGS: &[(&str, &str)] = &[
     (
         "S1's and S4's kernels found losses by other rules than their model, and than each other: Linux 2.6.15 sent again after four reports, as often as it took; from 2.6.16-rc3 on after \

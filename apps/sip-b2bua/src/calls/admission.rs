@@ -163,7 +163,7 @@ impl Calls {
         self.enter(call, Side::A, &essentials.call_id, tag);
     }
 
-    /// Has requests of a dialog find their call.
+    /// Lets requests of a dialog find their call from now on.
     pub(super) fn enter(&mut self, call: &mut Call, side: Side, call_id: &str, tag: String) {
         let key = (call_id.to_owned(), tag);
         self.dialogs.insert(key.clone(), (call.id, side));
@@ -183,7 +183,7 @@ impl Calls {
         });
     }
 
-    /// What is looked at before anything is remembered.
+    /// Returns the reason to refuse a new call, if there is one, before anything is remembered of it.
     fn reason_to_refuse(
         &mut self,
         now: Instant,
@@ -314,7 +314,7 @@ impl Calls {
     }
 }
 
-/// What may be asked of this agent.
+/// The methods that peers may use towards this agent.
 pub(super) const ALLOWED: &str = "INVITE, ACK, CANCEL, BYE, OPTIONS, UPDATE, INFO, MESSAGE";
 /// The type of bodies that it understands.
 pub(super) const SDP: &str = "application/sdp";

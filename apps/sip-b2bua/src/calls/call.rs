@@ -1,4 +1,4 @@
-//! What is known of one call.
+//! The state of one call: its two legs, its exchanges and its pinholes.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -49,22 +49,22 @@ pub(crate) struct Call {
     /// B has accepted.
     pub(crate) is_up: bool,
     pub(crate) is_over: bool,
-    /// When patience with the call ends: that of ringing, then that of a call at all.
+    /// The time at which the call is ended: first for ringing too long, later for lasting too long.
     pub(crate) deadline: Option<Instant>,
     pub(crate) record: Record,
     /// Call-ID and tag of this side of each of its dialogs.
     pub(crate) dialogs: Vec<(String, String)>,
 }
 
-/// One leg.
+/// One of the two legs of a call: the dialog of this agent with one side.
 #[derive(Debug)]
 pub(crate) struct Leg {
     /// `None` before the other side has a tag.
     pub(crate) dialog: Option<Dialog>,
-    /// Where its messages come from.
+    /// The flow over which the messages of this side come.
     pub(crate) flow: Flow,
     pub(crate) tag: String,
-    /// Where it listens.
+    /// The addresses and ports where this side listens for media.
     pub(crate) streams: Vec<Stream>,
 }
 
@@ -88,16 +88,16 @@ pub(crate) struct Exchange {
     pub(crate) request: Box<Request>,
     pub(crate) essentials: Box<Essentials>,
     pub(crate) client: Option<TransactionId>,
-    /// What was sent to the other side, without Via.
+    /// The request that was sent to the other side, without Via.
     pub(crate) sent: Option<Box<Request>>,
     pub(crate) step: Step,
     /// The request had a session description.
     pub(crate) has_offer: bool,
-    /// Where the asker listens from now on, if the exchange succeeds.
+    /// The streams on which the asker listens from now on, if the exchange succeeds.
     pub(crate) offered: Option<Vec<Stream>>,
     /// Responses that came while pinholes were being opened.
     pub(crate) queue: VecDeque<(Box<Response>, Box<Essentials>)>,
-    /// When the firewall was asked; its patience ends later.
+    /// The time at which the firewall was asked; patience with it ends later.
     pub(crate) asked_at: Option<Instant>,
     /// The CSeq of the request to the other side.
     pub(crate) sent_number: u32,

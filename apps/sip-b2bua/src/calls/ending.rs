@@ -7,7 +7,7 @@ use super::admission::Denial;
 use super::call::{Call, Side, Step};
 use super::{Calls, Purpose, forward};
 
-/// Why a call ends, and how that is said.
+/// The reason why a call ends, and the words in which the two sides are told.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Ending {
     /// The status that the caller is told, if the call has not been answered.
@@ -61,7 +61,7 @@ impl Ending {
     pub(super) const SHUTDOWN: Self =
         ending(Status::SERVICE_UNAVAILABLE, "Going Down", "shutdown", "SIP;cause=503;text=\"Going Down\"");
 
-    /// One side has hung up.
+    /// Creates the ending of a call in which one side has hung up.
     pub(super) const fn bye(side: Side) -> Self {
         let cause = match side {
             Side::A => "bye_of_caller",
@@ -70,7 +70,7 @@ impl Ending {
         ending(Status::TERMINATED, "Request Terminated", cause, "")
     }
 
-    /// The called side has refused.
+    /// Creates the ending of a call that the called side has refused.
     pub(super) fn failed(response: &Response) -> Self {
         let cause = match response.status.code() {
             300..=399 => "redirected",
@@ -82,7 +82,7 @@ impl Ending {
         Self { refusal, ..ending(response.status, "", cause, "") }
     }
 
-    /// This agent itself refuses.
+    /// Creates the ending of a call that this agent itself refuses.
     pub(super) const fn denied(denial: &Denial) -> Self {
         ending(denial.status, denial.reason, "denied", "")
     }

@@ -231,7 +231,8 @@ impl Calls {
         Some(Response::to(&exchange.request, status, &tag))
     }
 
-    /// Each fork of the called side is a dialog of its own for the caller, too (RFC 3261 §12.1).
+    /// Returns the tag that the caller sees for a fork of the called side: each fork is a dialog of its own for the
+    /// caller, too (RFC 3261 §12.1).
     fn fork_tag(&mut self, call: &mut Call, fork: &str) -> String {
         if let Some((_, tag)) = call.forks.iter().find(|(other, _)| other == fork) {
             return tag.clone();

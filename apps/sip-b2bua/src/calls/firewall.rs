@@ -1,4 +1,4 @@
-//! What calls want of the firewall, and what becomes of it.
+//! The demands that calls make of the firewall, and what becomes of them.
 
 use virtual_time::Instant;
 
@@ -12,14 +12,14 @@ use crate::pinhole::Pinhole;
 pub enum Demand {
     /// Open a pinhole, keep it open, and say what became of it.
     Open {
-        /// Its number.
+        /// The number by which the call knows the pinhole.
         id: PinholeId,
-        /// The pinhole.
+        /// The pinhole that is to be opened.
         pinhole: Pinhole,
     },
-    /// Close it, whether it is open or still being asked for.
+    /// Close a pinhole, whether it is open or still being asked for.
     Close {
-        /// Its number.
+        /// The number with which the pinhole was asked for.
         id: PinholeId,
         /// The middlebox that has it.
         middlebox: usize,
@@ -29,13 +29,13 @@ pub enum Demand {
 /// The reason why there is no pinhole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The middlebox said no.
+    /// The middlebox said no to the request.
     #[error("the firewall refuses")]
     Refused,
-    /// There is no session with it.
+    /// There is no session with the middlebox.
     #[error("the firewall cannot be reached")]
     Unreachable,
-    /// It did not answer in time.
+    /// The middlebox did not answer in time.
     #[error("the firewall does not answer")]
     Silent,
 }

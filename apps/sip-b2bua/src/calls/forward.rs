@@ -1,5 +1,5 @@
-//! What of a message goes to the other side: everything but what belongs to a hop, to a dialog, or to an extension that is not
-//! here (RFC 3261 §16.6 is for proxies; RFC 7092 for agents as this one).
+//! The parts of a message that go to the other side: everything but what belongs to a hop, to a dialog, or to an
+//! extension that is not here (RFC 3261 §16.6 is for proxies; RFC 7092 for agents as this one).
 
 use sip::{Dialog, Flow, HeaderName, Headers, Method, NameAddr, Request, Response, SipUri, Transport};
 
@@ -42,7 +42,7 @@ fn goes_on(name: &HeaderName) -> bool {
     }
 }
 
-/// The INVITE to the called side: the same user at the next hop, a dialog of its own.
+/// Creates the INVITE to the called side, which names the same user at the next hop and begins a dialog of its own.
 pub(super) fn first_invite(request: &Request, leg: &Leg, call_id: String) -> Request {
     let user = SipUri::parse(&request.uri).ok().and_then(|uri| uri.user);
     let user = user.map(|user| format!("{user}@")).unwrap_or_default();
@@ -90,9 +90,9 @@ pub(super) fn complete_response(response: &mut Response, original: &Response, co
     response.body = original.body.clone();
 }
 
-/// Where requests of a dialog go: over the connection that its peer uses if that leads to the next hop; to where the route set
-/// or the target says if that is an address; otherwise back to where its peer's messages come from, for names are not looked
-/// up.
+/// Returns the flow over which requests of a dialog go: the connection that its peer uses if that leads to the next
+/// hop; the way to where the route set or the target says if that is an address; otherwise the way back to where its
+/// peer's messages come from, for names are not looked up.
 pub(super) fn way(leg: &Leg, dialog: &Dialog, has_address: impl Fn(Flow) -> bool) -> Flow {
     let Some(hop) = dialog.next_hop() else { return leg.flow };
     let Some(address) = hop.host.address() else { return leg.flow };
@@ -105,7 +105,8 @@ pub(super) fn way(leg: &Leg, dialog: &Dialog, has_address: impl Fn(Flow) -> bool
     if has_address(flow) { flow } else { leg.flow }
 }
 
-/// UDP is what is meant without the parameter.
+/// Returns the parameter of a URI that names the transport; it is empty for UDP, which is what is meant without the
+/// parameter.
 pub(super) fn parameter(transport: Transport) -> String {
     if transport == Transport::UDP {
         String::new()

@@ -5,30 +5,30 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use virtual_time::Instant;
 
-/// What is written down of a call.
+/// The record of one call, which is written down when the call has ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
     /// The URI of the caller, as it says.
     pub from: String,
-    /// The URI that was called.
+    /// The URI that the caller has called.
     pub to: String,
     /// The Call-ID of the caller's leg.
     pub call_id: String,
-    /// When the INVITE came.
+    /// The time at which the INVITE came.
     pub began: Instant,
-    /// When the answer was passed on.
+    /// The time at which the answer was passed on.
     pub answered: Option<Instant>,
-    /// When the call ended.
+    /// The time at which the call ended.
     pub ended: Option<Instant>,
     /// The status that the caller was told; 0 if none.
     pub status: u16,
-    /// Why it ended, in a word or two.
+    /// The reason why the call ended, in a word or two.
     pub cause: &'static str,
     /// Pinholes that were opened.
     pub pinholes: u32,
     /// How long the firewall held back the answer (study S4's R).
     pub firewall_delay: Duration,
-    /// From the INVITE to the answer, as the caller sees it.
+    /// The time from the INVITE to the answer, as the caller sees it.
     pub setup: Option<Duration>,
 }
 

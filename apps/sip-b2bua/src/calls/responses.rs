@@ -156,7 +156,8 @@ impl Calls {
         self.pass_response(now, call, number, &response, &essentials);
     }
 
-    /// A success of the called side makes the dialog with it, or refreshes its target. Without a usable Contact there is none.
+    /// Makes the dialog with the called side from its success, or refreshes the target of the dialog, and returns
+    /// whether there is one; without a usable Contact there is none.
     fn meet_callee(
         &mut self,
         call: &mut Call,

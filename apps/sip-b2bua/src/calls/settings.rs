@@ -1,4 +1,4 @@
-//! What calls go by.
+//! The settings that calls go by.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use sip::{Flow, SipUri, Transport};
 /// Settings of calls; they may change while calls are up.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CallSettings {
-    /// Where calls go, the first that fits.
+    /// The rules about where calls go, of which the first that fits decides.
     pub routes: Vec<Route>,
     /// The networks behind each middlebox, in the order of the configuration.
     pub internal: Vec<Vec<Network>>,
@@ -40,9 +40,9 @@ pub struct Route {
     pub prefix: String,
     /// The host of the Request-URI; `None`: any.
     pub domain: Option<String>,
-    /// The next hop.
+    /// The address of the next hop.
     pub to: SocketAddr,
-    /// The transport to it.
+    /// The transport over which the next hop is reached.
     pub transport: Transport,
 }
 

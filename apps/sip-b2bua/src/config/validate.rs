@@ -54,7 +54,8 @@ pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, Conf
     })
 }
 
-/// Peers are told the addresses, and there is one for each transport and family.
+/// Checks the addresses that peers are told: there is at least one, none is a wildcard, and each transport has no more
+/// than one of each family.
 fn check_listen(listen: &Listen) -> Result<(), ConfigError> {
     if listen.udp.is_empty() && listen.tcp.is_empty() {
         return Err(value("listen.udp", "[]", "name an address, or have listen.tcp; nobody could call"));
@@ -157,7 +158,8 @@ fn credentials(
     Ok(Some(Credentials { identity, key }))
 }
 
-/// `%d/name` is a credential of systemd (`LoadCredential=`); all else is relative to the configuration.
+/// Returns the path of a key: `%d/name` is a credential of systemd (`LoadCredential=`); all else is relative to the
+/// configuration.
 fn key_path(file: &Path, folder: &Path) -> PathBuf {
     match (file.strip_prefix("%d"), std::env::var_os("CREDENTIALS_DIRECTORY")) {
         (Ok(name), Some(credentials)) => Path::new(&credentials).join(name),

@@ -13,13 +13,13 @@ use crate::summary::{CompareResult, ResponseResult, SCHEMA};
 /// The numbers of a result that can be laid beside those of another.
 #[derive(Clone, Debug)]
 pub struct Saved {
-    /// Where it ran.
+    /// The world in which the result was obtained, by its name.
     pub(crate) world: String,
-    /// What a row is: a transport, or a cell.
+    /// The kind of thing that a row stands for: a transport, or a cell.
     pub(crate) of: &'static str,
-    /// What bears on the numbers, by name.
+    /// The conditions that bear on the numbers, by name.
     pub(super) conditions: Vec<(String, String)>,
-    /// What the abscissas of the rows are.
+    /// The axis along which the rows have their abscissas.
     pub(crate) axis: Axis,
     /// The mean times of a transport, or of a cell and flow.
     pub(crate) rows: Vec<SavedRow>,

@@ -1,4 +1,5 @@
-//! What decides a statement: a rule that is chosen before the run, and alone says the verdict. Nobody can change either afterwards.
+//! The criterion that decides a statement: a rule that is chosen before the run, and alone says the verdict. Nobody can
+//! change either afterwards.
 
 use core::fmt;
 
@@ -31,7 +32,7 @@ enum Rule {
     Each([f64; 2]),
     /// Each value is less than the one before, or more, but for a share.
     Ordered(Direction, f64),
-    /// It is so.
+    /// The fact that the statement speaks of is so.
     Holds,
 }
 
@@ -90,7 +91,7 @@ impl Criterion {
         Self { rule: Rule::Each(bounds), published: None, unit }
     }
 
-    /// Demands a fact.
+    /// Demands that a fact be so, with no bound for a value.
     #[must_use]
     pub const fn holds() -> Self {
         Self { rule: Rule::Holds, published: None, unit: "" }
@@ -209,7 +210,8 @@ impl Criterion {
         Found { verdict, ours: Some(middle), interval: estimate.interval(), because }
     }
 
-    /// The value whose interval reaches farthest beyond the bounds, or nearest to them, is told of all.
+    /// Judges several values, and tells of the one whose interval reaches farthest beyond the bounds, or nearest to
+    /// them.
     fn look_at_each(&self, values: &[(String, Estimate)], bounds: [f64; 2]) -> Found {
         let reach = |estimate: &Estimate| {
             let [low, high] = estimate.interval().unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);

@@ -1,5 +1,5 @@
-//! What a run leaves behind for a statement: a value and how sure it is, the values of several runs, or a fact. Not: whether it
-//! bears the statement out, which a [`Criterion`](super::Criterion) says.
+//! The evidence that a run leaves behind for a statement: a value and how sure it is, the values of several runs, or a
+//! fact. Whether the evidence bears the statement out is said by a [`Criterion`](super::Criterion).
 
 use core::fmt;
 
@@ -12,18 +12,18 @@ pub struct Estimate {
     interval: Option<[f64; 2]>,
 }
 
-/// What was found out about a statement.
+/// The evidence that was found about a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Evidence {
     /// A value with its interval.
     Estimate(Estimate),
-    /// One value of each run.
+    /// The values of several runs, one value of each run.
     Runs(Vec<f64>),
     /// Values by name, in the order in which the statement speaks of them.
     Several(Vec<(String, Estimate)>),
     /// Something that is so or is not, with the figures that show it.
     Fact(bool, String),
-    /// Nothing, and why.
+    /// There is no evidence, and the text says why.
     Missing(String),
 }
 
@@ -59,7 +59,7 @@ impl Estimate {
         (count > 0).then_some(Self { value: share, interval: Some([middle - half, middle + half]) })
     }
 
-    /// Returns the value.
+    /// Returns the value without its interval.
     #[must_use]
     pub const fn value(self) -> f64 {
         self.value

@@ -26,7 +26,8 @@ pub enum Verdict {
     /// The whole interval of ours is beyond the bar.
     #[serde(rename = "not reproduced")]
     NotReproduced,
-    /// It was not reproduced, and a second run on the same page shows that a named cause produces the published value.
+    /// A second run on the same page shows that a named cause produces the published value, which was not reproduced
+    /// before.
     #[serde(rename = "explained")]
     Explained,
     /// The interval of ours reaches across the bar, or there is none: more runs would tell.

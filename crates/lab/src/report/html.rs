@@ -39,12 +39,12 @@ pub fn index_html(studies: &[Overview<'_>], findings: &[(&str, &str)]) -> Result
     Ok(Index { title: "the studies rebuilt", is_study: false, studies, findings, count, counts }.render()?)
 }
 
-/// The pages of one study.
+/// The pages of one study, as its overview shows them.
 #[derive(Clone, Debug)]
 pub struct Overview<'a> {
     /// The short name of the study, which is also that of its file.
     pub name: &'a str,
-    /// Where the study was published.
+    /// The publication in which the study appeared.
     pub source: &'a str,
     /// The pages, in the order in which the overview shows them.
     pub pages: Vec<&'a Page>,

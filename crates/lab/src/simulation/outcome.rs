@@ -45,7 +45,7 @@ pub struct FlowOutcome {
     pub goodput_bits_per_s: Option<f64>,
     /// Every message of the flow whose response is timed, those that do not count included; if asked for.
     pub samples: Vec<Sample>,
-    /// Its other messages; if asked for.
+    /// The other messages of the flow, whose responses are not timed; if asked for.
     pub untimed: Vec<Sample>,
     /// The requests that lost a packet of their own, or of their response; why it cannot be told.
     pub own_losses: Result<BTreeSet<u64>, &'static str>,

@@ -1,4 +1,4 @@
-//! What is counted of a flow: its load, and what its transport did.
+//! The counters of a flow: those of its load, and those of what its transport did.
 
 use core::time::Duration;
 

@@ -77,18 +77,18 @@ pub(crate) trait Kind: fmt::Debug + Sync {
     fn service(&self, terms: Option<Terms>) -> Box<dyn Service>;
 }
 
-/// What there is to know of a workload without asking it.
+/// The facts about a workload that are known without asking it.
 #[derive(Debug)]
 pub(crate) struct WorkloadFacts {
-    /// Its name in plans and on the command line.
+    /// The name of the workload in plans and on the command line.
     pub(crate) name: &'static str,
-    /// What it is in a few words, for the help.
+    /// The meaning of the workload in a few words, for the help.
     pub(crate) meaning: &'static str,
-    /// What is sent, as in "echoed messages of real packets".
+    /// The words for what is sent, as in "echoed messages of real packets".
     pub(crate) in_words: &'static str,
-    /// What is counted per second: messages, transactions.
+    /// The unit of what is counted per second: messages, transactions.
     pub(crate) unit: &'static str,
-    /// What is measured of it.
+    /// The quantity that is measured of the workload.
     pub(crate) measure: Measure,
     /// The payload protocol identifier of its messages over SCTP; 0 where they have none.
     pub(crate) payload_protocol: u32,
@@ -158,7 +158,7 @@ pub(crate) struct Beginning {
 /// The terms that both ends of a flow know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
-    /// What a lane of the transport carries.
+    /// The kind of content that a lane of the transport carries.
     pub(crate) carriage: Carriage,
     /// How many lanes it has.
     pub(crate) lanes: u16,

@@ -90,7 +90,7 @@ impl Search<'_> {
     }
 }
 
-/// Why nobody knows whose packet it was where flows share links.
+/// The reason why nobody knows whose packet it was where flows share links.
 pub(crate) const SEVERAL_FLOWS: &str = "several flows share the links";
 
 const TCP: u8 = 6;

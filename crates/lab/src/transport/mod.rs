@@ -110,7 +110,7 @@ pub(crate) trait Transport: fmt::Debug + Sync {
     fn listen<'a>(&'a self, at: Listening<'a>) -> Task<'a, Result<Vec<Listener>, RealError>>;
 }
 
-/// What there is to know of a transport without asking it.
+/// The facts about a transport that are known without asking it.
 #[derive(Debug)]
 pub(crate) struct TransportFacts {
     /// The protocol's name, with which everything written about it begins.
@@ -127,7 +127,7 @@ pub(crate) struct TransportFacts {
     pub(crate) takes_profile: bool,
     /// Whether plans may name a set of parameters for it. Default no.
     pub(crate) has_profiles: bool,
-    /// Its congestion control and loss recovery in words, where no option says them. Default none.
+    /// The congestion control and loss recovery of the transport in words, where no option says them. Default none.
     pub(crate) settings: Option<&'static str>,
     /// Whether its packets have octets that no seed decides. Default no.
     pub(crate) has_random_octets: bool,

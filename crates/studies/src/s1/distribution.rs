@@ -92,7 +92,7 @@ const COINCIDE: Criterion = Criterion::equivalent([-5.0, 5.0], "%");
 const APPROACH: Criterion = Criterion::falling(0.0, "ms");
 const LINUX_TAIL: Criterion = Criterion::within(200.0, 0.25, "ms");
 const SOLARIS_TAIL: Criterion = Criterion::more_than(0.1, "%");
-/// In per cent of all requests: a step that a drawing shows.
+/// A step that a drawing shows, in per cent of all requests.
 const STEP: Criterion = Criterion::more_than(0.1, "%");
 const SMEARED: &str = "arrivals are Poisson, as the study's were; with arrivals at equal distances there is a step at every multiple of 10 ms, which \
                        is not what the study describes";

@@ -106,7 +106,7 @@ pub enum CongestionName {
 pub enum SchedulerName {
     /// Messages in the order in which they were handed in.
     FirstComeFirstServed,
-    /// Streams take turns.
+    /// Streams take turns, a message each; with interleaving a chunk each.
     RoundRobin,
     /// Streams take turns, a packet each.
     RoundRobinPerPacket,

@@ -69,7 +69,7 @@ fn messages(headers: Headers, octets: &[u8]) -> Option<RangeInclusive<u64>> {
     }
 }
 
-/// Why a segment is nobody's.
+/// The reason why nobody can tell whose message a segment carried.
 const NOWHERE: &str = "in no segment of a connection that lost some does a message begin";
 
 /// A TCP segment (RFC 9293 §3.1).
