@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::effort::Effort;
 use crate::error::StudyError;
-use crate::measurement::{CELLS, Cells, Left, Measured, MeasuredAt, Measurement, Over};
+use crate::measurement::{CELLS, Left, Measured, MeasuredAt, MeasuredCells, Measurement, Over};
 use crate::response::{flow, legend, model_ms};
 use lab::TransportSpec;
 use lab::report::{Criterion, Estimate, Evidence, Mark, Page, Series, Statement, Table};
@@ -57,7 +57,7 @@ struct MeasuredRow {
     model_ms: f64,
 }
 
-impl Cells {
+impl MeasuredCells {
     fn rows(
         &self,
         page: &Page,
@@ -98,7 +98,7 @@ fn simulated(page: &Page, figure: &str, name: &str, x: f64) -> Option<(f64, f64)
     Some((*series.points[index].get(1)?, half))
 }
 
-fn show(page: &mut Page, cells: &Cells, rows: &[MeasuredRow], duration: Duration) {
+fn show(page: &mut Page, cells: &MeasuredCells, rows: &[MeasuredRow], duration: Duration) {
     let mut series: BTreeMap<String, Series> = BTreeMap::new();
     for row in rows {
         let name = match cells.over {

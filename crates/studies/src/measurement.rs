@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(super) use cells::{CELLS, Cells, Over};
+pub(super) use cells::{CELLS, MeasuredCells, Over};
 use netem::{Impairments, Loss, Probability};
 
 use crate::error::StudyError;

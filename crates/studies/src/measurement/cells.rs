@@ -7,7 +7,7 @@ use lab::{TransportList, TransportSpec};
 
 /// The measured cells of one figure.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cells {
+pub(crate) struct MeasuredCells {
     pub(crate) page: &'static str,
     pub(crate) figure: &'static str,
     /// The workload, which the page simulates as well.
@@ -29,7 +29,7 @@ pub(crate) enum Over {
     Streams,
 }
 
-impl Cells {
+impl MeasuredCells {
     pub(crate) fn conditions(&self) -> Vec<MeasuredAt> {
         let cell = |loss_permille, rate| MeasuredAt { workload: self.workload, loss_permille, rate };
         match self.over {
@@ -69,27 +69,37 @@ pub(super) fn transports(conditions: MeasuredAt) -> Result<TransportList, StudyE
     names.join(",").parse().map_err(StudyError::Transport)
 }
 
-pub(crate) const CELLS: [Cells; 7] = [
-    Cells { over: Over::Loss, transports: OVER_LOSS, ..echoed("S1-fig4", "fig4") },
-    Cells { over: Over::Loss, transports: &["tcp"], tcp: "TCP, Linux 2.6", ..echoed("S1-fig5", "fig5") },
-    Cells { over: Over::Rate, transports: OVER_RATE, ..echoed("S1-fig7", "fig7") },
-    Cells { over: Over::RateEach, transports: &["tcp", "tcp:4"], tcp: "TCP", ..echoed("S1-fig8", "fig8") },
-    Cells {
+pub(crate) const CELLS: [MeasuredCells; 7] = [
+    MeasuredCells { over: Over::Loss, transports: OVER_LOSS, ..echoed("S1-fig4", "fig4") },
+    MeasuredCells {
+        over: Over::Loss,
+        transports: &["tcp"],
+        tcp: "TCP, Linux 2.6",
+        ..echoed("S1-fig5", "fig5")
+    },
+    MeasuredCells { over: Over::Rate, transports: OVER_RATE, ..echoed("S1-fig7", "fig7") },
+    MeasuredCells {
+        over: Over::RateEach,
+        transports: &["tcp", "tcp:4"],
+        tcp: "TCP",
+        ..echoed("S1-fig8", "fig8")
+    },
+    MeasuredCells {
         over: Over::Loss,
         transports: &["sctp:1", "sctp:6", "tcp"],
         tcp: "TCP, Linux 2.6, byte counting",
         ..simco("S4-fig16", "fig16")
     },
-    Cells { over: Over::Streams, transports: OVER_STREAMS, ..simco("S4-fig17", "fig17") },
-    Cells { over: Over::Rate, transports: OVER_RATE, ..simco("S4-fig19", "fig19") },
+    MeasuredCells { over: Over::Streams, transports: OVER_STREAMS, ..simco("S4-fig17", "fig17") },
+    MeasuredCells { over: Over::Rate, transports: OVER_RATE, ..simco("S4-fig19", "fig19") },
 ];
 
-const fn echoed(page: &'static str, figure: &'static str) -> Cells {
-    Cells { page, figure, workload: Workload::ECHO, over: Over::Loss, transports: &[], tcp: "" }
+const fn echoed(page: &'static str, figure: &'static str) -> MeasuredCells {
+    MeasuredCells { page, figure, workload: Workload::ECHO, over: Over::Loss, transports: &[], tcp: "" }
 }
 
-const fn simco(page: &'static str, figure: &'static str) -> Cells {
-    Cells { workload: Workload::SIMCO, ..echoed(page, figure) }
+const fn simco(page: &'static str, figure: &'static str) -> MeasuredCells {
+    MeasuredCells { workload: Workload::SIMCO, ..echoed(page, figure) }
 }
 
 const OVER_LOSS: &[&str] = &["sctp:1", "sctp:3", "sctp:6", "sctp:unordered"];
