@@ -52,8 +52,8 @@ struct MeasuredRow {
     conditions: MeasuredAt,
     x: f64,
     measured: Measured,
-    /// Mean and half of its interval.
-    simulated: Option<(f64, f64)>,
+    /// The simulated mean, where the page draws one: a cell without a steady state has none.
+    simulated: Option<Estimate>,
     model_ms: f64,
 }
 
@@ -89,13 +89,12 @@ impl MeasuredCells {
     }
 }
 
-/// Returns the simulated value at `x`, and half of its interval.
-fn simulated(page: &Page, figure: &str, name: &str, x: f64) -> Option<(f64, f64)> {
+/// Returns the simulated value at `x` with its interval, if it has one.
+fn simulated(page: &Page, figure: &str, name: &str, x: f64) -> Option<Estimate> {
     let series = page.series.iter().find(|series| series.figure == figure && series.name == name)?;
     let near = |point: &Vec<f64>| point.first().is_some_and(|at| (at - x).abs() < 1e-6);
     let index = series.points.iter().position(near)?;
-    let half = series.ci95.get(index).copied().flatten().map_or(0.0, |[low, high]| (high - low) / 2.0);
-    Some((*series.points[index].get(1)?, half))
+    Some(Estimate::new(*series.points[index].get(1)?, series.ci95.get(index).copied().flatten()))
 }
 
 fn show(page: &mut Page, cells: &MeasuredCells, rows: &[MeasuredRow], duration: Duration) {
@@ -137,21 +136,20 @@ fn table(rows: &[MeasuredRow]) -> Table {
         "model S1 (1)–(5)",
         "measured less simulated in %",
     ];
+    let dash = || "–".to_owned();
     let row = |row: &MeasuredRow| {
         let half = row.measured.ci95.map(|[low, high]| format!("{:.2}", (high - low) / 2.0));
-        let simulated = row.simulated.map(|(mean, _)| mean);
+        let simulated = row.simulated.map(Estimate::value);
         vec![
             legend(&row.transport.to_string()),
             format!("{} %", row.conditions.loss() * 100.0),
             row.conditions.rate.to_string(),
             row.measured.answers.to_string(),
             format!("{:.2}", row.measured.mean_ms),
-            half.unwrap_or_default(),
-            simulated.map(|mean| format!("{mean:.2}")).unwrap_or_default(),
+            half.unwrap_or_else(dash),
+            simulated.map_or_else(dash, |mean| format!("{mean:.2}")),
             format!("{:.2}", row.model_ms),
-            simulated
-                .map(|mean| format!("{:+.1}", (row.measured.mean_ms / mean - 1.0) * 100.0))
-                .unwrap_or_default(),
+            simulated.map_or_else(dash, |mean| format!("{:+.1}", (row.measured.mean_ms / mean - 1.0) * 100.0)),
         ]
     };
     Table::new(
@@ -165,8 +163,7 @@ fn table(rows: &[MeasuredRow]) -> Table {
 /// TCP: the kernel's is not the one that is simulated.
 fn agreement(rows: &[MeasuredRow]) -> Option<Statement> {
     let distance = |row: &MeasuredRow| {
-        let (mean, half) = row.simulated.filter(|_| row.transport.protocol() == "sctp")?;
-        let simulated = Estimate::new(mean, Some([mean - half, mean + half]));
+        let simulated = row.simulated.filter(|_| row.transport.protocol() == "sctp")?;
         let measured = Estimate::new(row.measured.mean_ms, row.measured.ci95);
         let name =
             format!("{} at {} % loss", legend(&row.transport.to_string()), row.conditions.loss() * 100.0);
