@@ -81,7 +81,8 @@ impl Settings {
     ///
     /// See [`ConfigError`].
     pub fn parse(text: &str, folder: &Path) -> Result<Self, ConfigError> {
-        let file: file::ConfigFile = toml::from_str(text).map_err(|error| ConfigError::Toml(Box::new(error)))?;
+        let file: file::ConfigFile =
+            toml::from_str(text).map_err(|error| ConfigError::Toml(Box::new(error)))?;
         validate::settings(file, folder)
     }
 

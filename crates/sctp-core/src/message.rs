@@ -172,7 +172,6 @@ pub enum MessageNumber {
 
 /// A message from the peer, with its numbers, and how long head-of-line blocking held it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Received {
     /// The message that arrived.
@@ -180,8 +179,8 @@ pub struct Received {
     /// The TSN of the chunk with which the message begins (`rcv_tsn` of RFC 6458 §5.3.5), by which it is found in a capture. The
     /// pieces of one message have the same.
     pub tsn: Tsn,
-    /// The number of the message in its stream. `None`: it came unordered in DATA, where such messages have none.
-    pub number: Option<MessageNumber>,
+    /// The number of the message in its stream, as it was counted there.
+    pub(crate) counted: Counted,
     /// The time when its last missing octet arrived.
     pub complete_at: Instant,
     /// How long it was complete but waited for an earlier message of its stream; zero if it did not wait.
@@ -189,6 +188,44 @@ pub struct Received {
     /// `None`: the message is whole. Otherwise the payload is a part of a longer one: only where
     /// [`Buffers::partial_delivery_point_bytes`](crate::Buffers::partial_delivery_point_bytes) is set.
     pub piece: Option<Piece>,
+}
+
+impl Received {
+    /// Returns the number of the message in its stream; `None` if it came unordered in DATA, where such messages have none.
+    #[must_use]
+    pub fn number(&self) -> Option<MessageNumber> {
+        let Counted { number, has_mid } = self.counted;
+        match (has_mid, self.message.delivery) {
+            (true, Delivery::Ordered | Delivery::Unordered) => Some(MessageNumber::Mid(Mid::new(number))),
+            (false, Delivery::Ordered) => {
+                u16::try_from(number >> 16).ok().map(Ssn::new).map(MessageNumber::Ssn)
+            }
+            (false, Delivery::Unordered) => None,
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Received {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut fields = serializer.serialize_struct("Received", 6)?;
+        fields.serialize_field("message", &self.message)?;
+        fields.serialize_field("tsn", &self.tsn)?;
+        fields.serialize_field("number", &self.number())?;
+        fields.serialize_field("complete_at", &self.complete_at)?;
+        fields.serialize_field("blocked", &self.blocked)?;
+        fields.serialize_field("piece", &self.piece)?;
+        fields.end()
+    }
+}
+
+/// The number that stood in the chunks of a message, whether or not it means anything there: worked out when somebody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// The MID, or the SSN in the upper half.
+    pub(crate) number: u32,
+    pub(crate) has_mid: bool,
 }
 
 /// The part of its message that a payload is (RFC 6458 §6.1.7).

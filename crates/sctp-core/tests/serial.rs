@@ -39,7 +39,7 @@ fn what_no_configuration_has_is_refused_with_a_word_about_it() {
     let refused = [
         (r#"{ "association_limit": 1 }"#, "missing field `port`"),
         (r#"{ "port": 0 }"#, "nonzero"),
-        (r#"{ "port": 1, "assocation_limit": 1 }"#, "unknown field `assocation_limit`"),
+        (r#"{ "port": 1, "association_limits": 1 }"#, "unknown field `association_limits`"),
         (r#"{ "port": 1, "association": { "transmission": { "dscp": 64 } } }"#, "64 is no code point"),
         (r#"{ "port": 1, "association": { "authentication": { "keys": [] } } }"#, "unknown field `keys`"),
     ];

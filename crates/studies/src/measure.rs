@@ -149,7 +149,8 @@ fn table(rows: &[MeasuredRow]) -> Table {
             half.unwrap_or_else(dash),
             simulated.map_or_else(dash, |mean| format!("{mean:.2}")),
             format!("{:.2}", row.model_ms),
-            simulated.map_or_else(dash, |mean| format!("{:+.1}", (row.measured.mean_ms / mean - 1.0) * 100.0)),
+            simulated
+                .map_or_else(dash, |mean| format!("{:+.1}", (row.measured.mean_ms / mean - 1.0) * 100.0)),
         ]
     };
     Table::new(

@@ -11,7 +11,9 @@ use simco::{Key, Lifetime, Owner, PORT};
 use simco_agent::{Carrier, Middlebox, Transport as SimcoCarrier};
 use sip::{MessageLimits, Transport};
 
-use super::file::{CallsTable, ConfigFile, LimitsTable, MiddleboxTable, RouteTable, SimcoTransport, SipTransport};
+use super::file::{
+    CallsTable, ConfigFile, LimitsTable, MiddleboxTable, RouteTable, SimcoTransport, SipTransport,
+};
 use super::{ConfigError, Listen, MiddleboxSettings, Settings};
 use crate::calls::{CallSettings, Route};
 

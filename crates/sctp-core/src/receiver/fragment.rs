@@ -1,7 +1,7 @@
 //! The content of DATA (RFC 9260 §3.3.1) and I-DATA (RFC 8260 §2.1) as one: a message or a piece of one, and
 //! the number its message has in its stream.
 
-use crate::message::{Delivery, MessageNumber};
+use crate::message::{Counted, Delivery};
 use sctp_wire::{Chunks, Data, DataFlags, Fsn, IData, Mid, PayloadProtocolId, Ssn, StreamId, Tsn};
 
 /// A DATA or I-DATA chunk.
@@ -86,23 +86,15 @@ impl Numbering {
         to.0.wrapping_sub(from.0) / self.step()
     }
 
-    /// Returns the number as users see it; `None` for an unordered message in DATA, which has none.
+    /// Returns how a message with this number was counted.
     #[inline]
-    pub(super) fn shown(self, sequence: Sequence, delivery: Delivery) -> Option<MessageNumber> {
-        match (self, delivery) {
-            (Self::Ssn, Delivery::Ordered) => Some(MessageNumber::Ssn(sequence.ssn())),
-            (Self::Ssn, Delivery::Unordered) => None,
-            (Self::Mid, Delivery::Ordered | Delivery::Unordered) => Some(MessageNumber::Mid(sequence.mid())),
-        }
+    pub(super) fn counted(self, sequence: Sequence) -> Counted {
+        Counted { number: sequence.0, has_mid: self == Self::Mid }
     }
 
-    /// Returns what [`shown`](Self::shown) makes a number of.
-    pub(super) fn read(number: Option<MessageNumber>) -> (Self, Sequence) {
-        match number {
-            None => (Self::Ssn, Sequence::default()),
-            Some(MessageNumber::Ssn(ssn)) => (Self::Ssn, ssn.into()),
-            Some(MessageNumber::Mid(mid)) => (Self::Mid, mid.into()),
-        }
+    /// Returns what [`counted`](Self::counted) was made of.
+    pub(super) const fn of(counted: Counted) -> (Self, Sequence) {
+        (if counted.has_mid { Self::Mid } else { Self::Ssn }, Sequence(counted.number))
     }
 
     const fn step(self) -> u32 {

@@ -340,9 +340,9 @@ impl Ordering {
             self.statistics.get_or_insert_default().record(stream, blocked);
         }
         self.beside_bytes += beside_bytes(payload.len());
-        let number = self.numbering.shown(sequence, delivery);
+        let counted = self.numbering.counted(sequence);
         let message = ReceivedMessage { stream, ppid, delivery, payload };
-        self.push_ready(Received { message, tsn, number, complete_at, blocked, piece }.into());
+        self.push_ready(Received { message, tsn, counted, complete_at, blocked, piece }.into());
     }
 
     /// Returns what a stream waits for.
@@ -384,18 +384,24 @@ impl From<Ready> for Received {
         let Ready { payload, complete_at, blocked_nanos, piece, .. } = ready;
         let Ready { ppid, tsn, sequence, stream, delivery, numbering, .. } = ready;
         let message = ReceivedMessage { stream, ppid, delivery, payload };
-        let number = numbering.shown(sequence, delivery);
-        // Nearly no message has waited: a number of seconds is not divided out of nothing.
-        let blocked = if blocked_nanos == 0 { Duration::ZERO } else { Duration::from_nanos(blocked_nanos) };
-        Self { message, tsn, number, complete_at, blocked, piece: piece.map(|piece| *piece) }
+        let counted = numbering.counted(sequence);
+        let blocked = if blocked_nanos == 0 { Duration::ZERO } else { waited(blocked_nanos) };
+        Self { message, tsn, counted, complete_at, blocked, piece: piece.map(|piece| *piece) }
     }
+}
+
+/// Nearly no message has waited: a number of seconds is not divided out of nothing.
+#[cold]
+#[inline(never)]
+const fn waited(nanos: u64) -> Duration {
+    Duration::from_nanos(nanos)
 }
 
 impl From<Received> for Ready {
     fn from(received: Received) -> Self {
-        let Received { message, tsn, number, complete_at, blocked, piece } = received;
+        let Received { message, tsn, counted, complete_at, blocked, piece } = received;
         let ReceivedMessage { stream, ppid, delivery, payload } = message;
-        let (numbering, sequence) = Numbering::read(number);
+        let (numbering, sequence) = Numbering::of(counted);
         let blocked_nanos = u64::try_from(blocked.as_nanos()).unwrap_or(u64::MAX);
         let piece = piece.map(Box::new);
         Self { payload, complete_at, blocked_nanos, piece, ppid, tsn, sequence, stream, delivery, numbering }

@@ -31,7 +31,7 @@ fn begun(pair: &Pair) -> BTreeSet<Numbered> {
 }
 
 fn read(received: &Received) -> Numbered {
-    let number = received.number.map(|number| match number {
+    let number = received.number().map(|number| match number {
         MessageNumber::Ssn(ssn) => u32::from(ssn.get()),
         MessageNumber::Mid(mid) => mid.get(),
     });

@@ -41,7 +41,8 @@ fn measured_values_stand_beside_the_simulated_ones() {
     assert!(measured.iter().all(|series| series.points.len() == 3 && series.figure == "fig4"));
     let table = made.tables.last().expect("the measured cells");
     assert_eq!(table.rows.len(), 12);
-    let is_full = |row: &Vec<String>| row.len() == table.head.len() && row.iter().all(|cell| !cell.is_empty());
+    let is_full =
+        |row: &Vec<String>| row.len() == table.head.len() && row.iter().all(|cell| !cell.is_empty());
     assert!(table.rows.iter().all(is_full), "{:?}", table.rows);
     let statement = made.statements.last().expect("on the agreement");
     assert!(statement.text().contains("real packets"));
