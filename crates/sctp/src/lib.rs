@@ -62,7 +62,7 @@
 //! | `pcap` | captures for Wireshark ([`EndpointBuilder::capture`]) | on |
 //! | `tracing` | events and spans for subscribers ([`trace`]) | on |
 //! | `serde` | configurations as data, both ways; statistics, status, events and messages one way | off |
-//! | `metrics` | statistics in the recorder of the crate `metrics` ([`metrics`](mod@metrics)) | off |
+//! | `metrics` | statistics in the recorder of the crate `metrics` (the module `metrics`) | off |
 //!
 //! # How associations end
 //!
