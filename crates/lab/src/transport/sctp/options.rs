@@ -21,8 +21,6 @@ pub struct SctpOptions {
     pub sack_delay: Option<Span>,
     /// Several messages in one packet. Default they are.
     pub bundling: Option<bool>,
-    /// Packets are filled by cutting messages in two: always, or never. Default as the profile has it.
-    pub filled: Option<bool>,
     /// The rules of the congestion window.
     pub congestion: Option<CongestionName>,
     /// Hold small packets while data is in flight.
@@ -37,9 +35,9 @@ pub struct SctpOptions {
     pub send_buffer: Option<usize>,
     /// Octets of user data that the sender keeps, whatever holds them: as many messages of the flow's length as they come to.
     pub send_payload: Option<usize>,
-    /// How messages of several streams share the association. Default as the profile has it.
+    /// How messages share packets and the association. Default as the profile has it.
     #[serde(default)]
-    pub streams: StreamOptions,
+    pub messages: MessageOptions,
     /// The carrier of the packets. Default IP itself.
     pub carrier: Option<CarrierName>,
     /// The parts that study S2 leaves open of the rules that the transport `s2` has in place of all these.
@@ -47,17 +45,19 @@ pub struct SctpOptions {
     pub s2: StudyRules,
 }
 
-/// The options of how messages of several streams share an association.
+/// The options of how messages share packets and an association.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StreamOptions {
+pub struct MessageOptions {
+    /// Packets are filled by cutting messages in two: always, or never. Default as the profile has it.
+    pub filled: Option<bool>,
     /// Messages go as I-DATA, so that those of several streams interleave (RFC 8260). Default as the profile has it.
     pub interleaving: Option<bool>,
     /// The order in which streams send. Default as the profile has it.
     pub scheduler: Option<SchedulerName>,
 }
 
-impl StreamOptions {
+impl MessageOptions {
     fn apply(&self, config: &mut AssociationConfig) {
         if let Some(is_on) = self.interleaving {
             config.extensions.interleaving = if is_on { sctp_core::Offer::On } else { sctp_core::Offer::Off };
@@ -144,7 +144,7 @@ impl SctpOptions {
                 config.sack.every_packets = 1;
             }
         }
-        config.transmission.bundling = match (self.bundling, self.filled) {
+        config.transmission.bundling = match (self.bundling, self.messages.filled) {
             (Some(false), _) => sctp_core::MessageBundling::Off,
             (_, Some(true)) => sctp_core::MessageBundling::Filled,
             (_, Some(false)) => sctp_core::MessageBundling::On,
@@ -156,7 +156,7 @@ impl SctpOptions {
             Some(CongestionName::Westwood) => sctp_core::CongestionAlgorithm::Westwood,
             None => config.congestion.algorithm,
         };
-        self.streams.apply(config);
+        self.messages.apply(config);
         if let Some(is_on) = self.nagle {
             config.transmission.nagle = if is_on { sctp_core::Nagle::On } else { sctp_core::Nagle::Off };
         }
