@@ -9,6 +9,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use daemon::config;
+pub use daemon::config::ConfigError;
 use simco::Lifetime;
 use simco::agent::AgentSettings;
 use simco_agent::Middlebox;
@@ -70,8 +72,7 @@ impl Settings {
     ///
     /// See [`ConfigError`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::Read { path: path.to_owned(), because: error.to_string() })?;
+        let text = config::read(path)?;
         Self::parse(&text, path.parent().unwrap_or_else(|| Path::new(".")))
     }
 
@@ -103,30 +104,4 @@ impl Settings {
         ];
         tables.into_iter().filter_map(|(table, has_changed)| has_changed.then_some(table)).collect()
     }
-}
-
-/// The reason why a configuration is none.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The configuration file cannot be read.
-    #[error("cannot read {}: {because}", path.display())]
-    Read {
-        /// The path of the file meant.
-        path: PathBuf,
-        /// The reason that the system gave.
-        because: String,
-    },
-    /// The file is no TOML, a key is unknown, or a value has the wrong type.
-    #[error("{0}")]
-    Toml(#[from] Box<toml::de::Error>),
-    /// A value is out of bounds.
-    #[error("{key} = {value}: {bound}")]
-    Value {
-        /// The name of the key, with its tables.
-        key: String,
-        /// The value as it was written.
-        value: String,
-        /// The bound of values that are allowed.
-        bound: String,
-    },
 }

@@ -8,6 +8,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use daemon::config;
+pub use daemon::config::ConfigError;
 use nft_filter::NftConfig;
 use rustix::net::{AddressFamily, SocketType};
 use simco::middlebox::MiddleboxConfig;
@@ -132,8 +134,7 @@ impl Settings {
     ///
     /// See [`ConfigError`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::Read { path: path.to_owned(), because: error.to_string() })?;
+        let text = config::read(path)?;
         Self::parse(&text, path.parent().unwrap_or_else(|| Path::new(".")))
     }
 
@@ -143,8 +144,7 @@ impl Settings {
     ///
     /// The file cannot be read, or is none.
     pub fn table(path: &Path) -> Result<String, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::Read { path: path.to_owned(), because: error.to_string() })?;
+        let text = config::read(path)?;
         let file: file::File = toml::from_str(&text).map_err(|error| ConfigError::Toml(Box::new(error)))?;
         Ok(file.filter.table.unwrap_or_else(|| NftConfig::new(Vec::new()).table))
     }
@@ -158,32 +158,6 @@ impl Settings {
         let file: file::File = toml::from_str(text).map_err(|error| ConfigError::Toml(Box::new(error)))?;
         validate::settings(file, folder)
     }
-}
-
-/// The reason why a configuration is none.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The configuration file cannot be read.
-    #[error("cannot read {}: {because}", path.display())]
-    Read {
-        /// The path of the file meant.
-        path: PathBuf,
-        /// The reason that the system gave.
-        because: String,
-    },
-    /// The file is no TOML, a key is unknown, or a value has the wrong type.
-    #[error("{0}")]
-    Toml(#[from] Box<toml::de::Error>),
-    /// A value is out of bounds.
-    #[error("{key} = {value}: {bound}")]
-    Value {
-        /// The name of the key, with its tables.
-        key: String,
-        /// The value as it was written.
-        value: String,
-        /// The bound of values that are allowed.
-        bound: String,
-    },
 }
 
 #[cfg(test)]

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use daemon::config::value;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{Error, ServerConfig};
 
-use super::validate::value;
 use super::{ConfigError, file};
 
 /// The identity of the daemon over TLS 1.2 and 1.3 (RFC 8996).

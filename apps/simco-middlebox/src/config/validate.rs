@@ -2,7 +2,6 @@
 
 use core::num::NonZeroU32;
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::PermissionsExt;
@@ -10,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use daemon::config::{at_least, value};
 use nft_filter::{NftConfig, Ownership, TranslationPriorities};
 use simco::filter::Network;
 use simco::middlebox::{
@@ -349,14 +349,6 @@ fn policy(place: &str, file: &file::Policy) -> Result<AgentPolicy, ConfigError> 
             ports: file.ports.as_deref().map(|text| ports(&format!("{place}.ports"), text)).transpose()?,
         }),
     })
-}
-
-fn at_least<T: PartialOrd + Display>(key: &str, found: T, least: T) -> Result<(), ConfigError> {
-    if found < least { Err(value(key, found, &format!("at least {least} is needed"))) } else { Ok(()) }
-}
-
-pub(super) fn value(key: &str, found: impl Display, bound: &str) -> ConfigError {
-    ConfigError::Value { key: key.to_owned(), value: found.to_string(), bound: bound.to_owned() }
 }
 
 const PROTOCOL: &str = "udp, tcp, sctp, dccp, udplite, icmp, a number from 1 to 255, or any is needed";

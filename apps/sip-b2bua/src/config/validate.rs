@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use daemon::config::{at_least, value};
 use simco::agent::{AgentSettings, Credentials, Reconnection, Resynchronisation};
 use simco::filter::Network;
 use simco::{Key, Lifetime, Owner, PORT};
@@ -231,14 +232,6 @@ fn within<T: PartialOrd + Display>(key: &str, found: T, least: T, most: T) -> Re
         return Err(value(key, found, &format!("from {least} to {most}")));
     }
     Ok(())
-}
-
-fn at_least<T: PartialOrd + Display>(key: &str, found: T, least: T) -> Result<(), ConfigError> {
-    if found < least { Err(value(key, found, &format!("at least {least} is needed"))) } else { Ok(()) }
-}
-
-fn value(key: &str, found: impl Display, bound: &str) -> ConfigError {
-    ConfigError::Value { key: key.to_owned(), value: found.to_string(), bound: bound.to_owned() }
 }
 
 /// The IANA port of SCTP in UDP (RFC 6951 §6).
