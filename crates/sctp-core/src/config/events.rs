@@ -93,7 +93,14 @@ pub struct EventMask(u8);
 
 impl EventMask {
     /// The mask that leaves nothing out.
-    pub const ALL: Self = Self(u8::MAX);
+    pub const ALL: Self = {
+        let (mut mask, mut next) = (Self::NONE, 0);
+        while next < EventGroup::ALL.len() {
+            mask = mask.with(EventGroup::ALL[next]);
+            next += 1;
+        }
+        mask
+    };
     /// The mask that leaves out whatever can be.
     pub const NONE: Self = Self(0);
     /// The mask that leaves out [`EventGroup::SenderDry`] alone, which RFC 6458 §6.1.9 has off, too.

@@ -13,8 +13,6 @@ impl Serialize for EventMask {
 impl<'de> Deserialize<'de> for EventMask {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let groups = Vec::<EventGroup>::deserialize(deserializer)?;
-        let all = EventGroup::ALL.into_iter().all(|group| groups.contains(&group));
-        let none = if all { Self::ALL } else { Self::NONE };
-        Ok(groups.into_iter().fold(none, Self::with))
+        Ok(groups.into_iter().fold(Self::NONE, Self::with))
     }
 }
