@@ -1,5 +1,5 @@
 //! Words that must not be in the repository: promises in shipped code, obsolete citations, paths of one machine, options of the
-//! command line below it.
+//! command line below it, and files of the architecture that are not there.
 //!
 //! The words are put together here from pieces, so that this file does not find itself.
 
@@ -25,12 +25,36 @@ const CONFLICT_MARKERS: [&str; 2] = [concat!("<<<<", "<<< "), concat!(">>>>", ">
 const FOREIGN_OPTIONS: [&str; 6] = ["cap-add", "device", "example", "map-root-user", "net", "user"];
 /// First folders of absolute paths that exist on one machine only.
 const MACHINE_FOLDERS: [&str; 5] = ["work", "farm", "home", "root", "Users"];
+/// The document that leads through the code file by file.
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
 /// Files with code or prose of ours.
 const EXTENSIONS: [&str; 12] = ["rs", "md", "toml", "c", "h", "py", "html", "js", "css", "sh", "json", "svg"];
 
 /// Reads every text file.
 pub(crate) fn check(sources: &Sources) -> Vec<Finding> {
-    sources.files.iter().flat_map(check_file).collect()
+    let architecture = sources.find(Path::new(ARCHITECTURE)).map(|source| missing_files(source, sources));
+    sources.files.iter().flat_map(check_file).chain(architecture.into_iter().flatten()).collect()
+}
+
+/// Returns a finding for each file that the document names and nobody has. A name is the end of a path, from a folder on.
+fn missing_files(document: &Source, sources: &Sources) -> Vec<Finding> {
+    let is_file =
+        |name: &&str| name.contains('/') && Path::new(name).extension().is_some() && is_ours(Path::new(name));
+    let mut findings = Vec::new();
+    for (line, text) in (1..).zip(document.text.lines()) {
+        for name in text.split('`').skip(1).step_by(2).filter(is_file) {
+            if !sources.files.iter().any(|source| source.path.ends_with(name)) {
+                let remedy = "follow the way through the code again, and name the files that it takes now";
+                findings.push(Finding::error(
+                    &document.path,
+                    line,
+                    format!("there is no file `{name}`"),
+                    remedy,
+                ));
+            }
+        }
+    }
+    findings
 }
 
 fn check_file(source: &Source) -> Vec<Finding> {

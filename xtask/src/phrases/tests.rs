@@ -1,7 +1,7 @@
 use std::path::Path;
 
-use super::{OBSOLETE_RFCS, check_file};
-use crate::sources::Source;
+use super::{OBSOLETE_RFCS, check, check_file};
+use crate::sources::{Source, Sources};
 
 fn found(path: &str, text: &str) -> Vec<usize> {
     let source = Source::new(Path::new(path), text.to_owned());
@@ -73,4 +73,17 @@ fn paths_of_one_machine_are_found_and_addresses_are_not() {
 fn ignored_and_sleeping_tests_are_found() {
     assert_eq!(found("crates/x/tests/a.rs", concat!("#[", "ignore = \"slow\"]\n#[test]\nfn f() {}\n")), [1]);
     assert_eq!(found("crates/x/src/a/tests.rs", concat!("fn f() { std::thread::", "sleep", "(D); }\n")), [1]);
+}
+
+#[test]
+fn architecture_names_files_that_there_are() {
+    let source = |path: &str, text: &str| Source::new(Path::new(path), text.to_owned());
+    let architecture =
+        source("ARCHITECTURE.md", "`src/a.rs`, then\n`x/src/a.rs` and `src/b.rs`, by `sender/mod`\n");
+    let sources = Sources { files: vec![architecture, source("crates/x/src/a.rs", "")] };
+    let findings = check(&sources);
+    assert_eq!(
+        findings.iter().map(|each| (each.line, each.what.as_str())).collect::<Vec<_>>(),
+        [(2, "there is no file `src/b.rs`")]
+    );
 }
