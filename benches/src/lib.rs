@@ -9,12 +9,14 @@
 //! | `one` | nothing: one run, to be profiled |
 //! | `loopback` | throughput, cost and latency over sockets, beside the kernel's TCP and UDP |
 //! | `simulator` | events and packets per second of the simulator |
+//! | `handles` | instructions per message over `sctp`, with handles of streams and without |
 //! | `instructions` | instructions per packet, counted by valgrind and held against a table |
 //!
 //! Time is virtual: a trip takes 25 µs, whatever the machine does meanwhile.
 
 pub mod clock;
 pub mod counting;
+pub mod handles;
 pub mod load;
 pub mod pair;
 pub mod raw_udp;
