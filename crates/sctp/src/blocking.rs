@@ -42,6 +42,7 @@
 mod association;
 mod dialling;
 mod incoming;
+mod looks;
 mod seat;
 mod stream;
 

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use sctp_io::{AddressWatch, Notice, Room, Woken};
 
+use super::looks::Looks;
 use crate::endpoint::Descriptors;
 use crate::error::{CommunicationLost, TimedOut};
 use crate::shared::{Next, Received, Shared};
@@ -65,9 +66,7 @@ struct Seat {
     addresses: Option<AddressWatch>,
     /// The last receive call did not bring all there was.
     expects_more: bool,
-    /// Looks at the socket before it is waited for again. Behind many packets more are soon to come: to sleep in between
-    /// costs their sender a wake-up each time, and one SACK answers what several looks bring.
-    looks: usize,
+    looks: Looks,
 }
 
 impl ThreadDriver {
@@ -78,7 +77,7 @@ impl ThreadDriver {
         shared.signals.driver.set_bell(bell.clone());
         shared.set_notice(Notice::Again);
         let sources = Sources::new(&*shared.io, timer, &bell, addresses.as_ref())?;
-        let seat = Seat { sources, addresses, expects_more: false, looks: 0 };
+        let seat = Seat { sources, addresses, expects_more: false, looks: Looks::default() };
         let driver = Arc::new(Self {
             shared: Arc::clone(shared),
             seat: Mutex::new(seat),
@@ -202,8 +201,7 @@ impl ThreadDriver {
     }
 
     fn turn(&self, seat: &mut Seat, deadline: Option<Instant>) -> io::Result<()> {
-        let Next { is_look, is_blocked } = self.shared.next_turn(seat.looks > 0);
-        seat.looks = seat.looks.saturating_sub(1);
+        let Next { is_look, is_blocked } = self.shared.next_turn(seat.looks.are_left());
         let room = if is_blocked { Room::Awaited } else { Room::Irrelevant };
         // What certainly is readable need not be waited for; whatever else is ready can wait a turn.
         let is_certain = std::mem::take(&mut seat.expects_more) && room == Room::Irrelevant;
@@ -218,7 +216,11 @@ impl ThreadDriver {
         if woken.is_readable {
             let taken = self.shared.receive()?;
             seat.expects_more = taken.has_more && !is_certain;
-            seat.looks = looks_behind(taken.octets, is_look.then_some(seat.looks));
+            if is_look {
+                seat.looks.have_brought(taken.octets);
+            } else {
+                seat.looks.begin_behind(taken.octets);
+            }
             match taken.what {
                 // An answer of the application may travel with what is left to send.
                 Received::News => {}
@@ -356,20 +358,6 @@ fn left(deadline: Option<Instant>) -> Option<Duration> {
     deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
 }
 
-/// Returns how often to look at the socket before waiting for it, after `octets` came by a wait, or by a look
-/// of which `left` are left. What came counts as looks, too: who has much to take in does not wait anyway.
-fn looks_behind(octets: usize, left: Option<usize>) -> usize {
-    let left = left.unwrap_or(if octets < BURST_BYTES { 0 } else { LOOKS });
-    left.saturating_sub(octets / LOOK_BYTES)
-}
-
-/// Some 30 µs: what a sender without segmentation offload needs for a run of packets.
-const LOOKS: usize = 64;
-/// 64 KiB are answered without further looks.
-const LOOK_BYTES: usize = 1 << 10;
-/// The octets that arrive at once from a peer that sends much: a full packet, if the receiver is the faster
-/// one.
-const BURST_BYTES: usize = 1 << 10;
 /// How long nobody calls before the endpoint's own thread steps in.
 const GRACE: Duration = Duration::from_millis(10);
 
@@ -386,19 +374,5 @@ mod tests {
         assert_eq!(waiting.threads.keys().collect::<Vec<_>>(), [&numbers[0]]);
         waiting.remove(numbers[1]);
         assert!(waiting.pop().is_some() && waiting.pop().is_none());
-    }
-
-    #[test]
-    fn looks_follow_a_burst_that_was_soon_taken_in_and_nothing_else() {
-        assert_eq!(looks_behind(500, None), 0, "a request");
-        assert_eq!(looks_behind(14_000, None), 51);
-        assert_eq!(looks_behind(70_000, None), 0, "the sender is the faster one");
-    }
-
-    #[test]
-    fn each_look_and_each_kibibyte_brings_the_answer_nearer() {
-        assert_eq!(looks_behind(0, Some(50)), 50);
-        assert_eq!(looks_behind(2_800, Some(50)), 48);
-        assert_eq!(looks_behind(60_000, Some(50)), 0);
     }
 }
