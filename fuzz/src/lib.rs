@@ -2,6 +2,7 @@
 
 pub mod operations;
 pub mod simco;
+pub mod sip;
 
 #[allow(dead_code, reason = "the tests of `sctp-core` use the rest")]
 #[path = "../../crates/sctp-core/tests/pair/by_hand.rs"]

@@ -1,8 +1,10 @@
 //! Two endpoints and a network between them, in virtual time.
 
 mod calls;
+mod damage;
 mod hostile;
 mod rules;
+mod torture;
 
 use core::time::Duration;
 

@@ -3,7 +3,9 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::damage::damage;
 use super::*;
+use crate::{Framer, MessageLimits};
 
 const SEEDS: [&str; 4] = [
     "INVITE sip:b@192.0.2.2;x=y SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1;rport\r\nMax-Forwards: 70\r\n\
@@ -17,38 +19,26 @@ const SEEDS: [&str; 4] = [
      To: <sip:b@x>\r\nCall-ID: 1\r\nCSeq: 1 CANCEL\r\n\r\n",
 ];
 
-/// A seed with a few octets changed, pieces doubled, cut or taken from others.
+/// A seed, damaged.
 fn mutated(dice: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     let mut text = SEEDS[dice.random_range(0..SEEDS.len())].as_bytes().to_vec();
-    for _ in 0..dice.random_range(0..6) {
-        let at = dice.random_range(0..text.len().max(1));
-        match dice.random_range(0..6) {
-            0 => text.truncate(at),
-            1 => text.extend_from_slice(SEEDS[dice.random_range(0..SEEDS.len())].as_bytes()),
-            2 if at < text.len() => text[at] = dice.random(),
-            3 if at < text.len() => text[at] = b"\r\n\t ,;:<>\"\\@=?%[]"[dice.random_range(0..17)],
-            4 => {
-                let end = dice.random_range(at..=text.len());
-                let piece = text[at.min(end)..end].to_vec();
-                text.splice(at..at, piece);
-            }
-            _ if at < text.len() => drop(text.remove(at)),
-            _ => {}
-        }
-    }
+    damage(dice, &mut text, &SEEDS.map(str::as_bytes));
     text
+}
+
+/// How many messages: `HEADWAY_SOAK_MESSAGES`, or 100,000.
+fn count() -> u32 {
+    std::env::var("HEADWAY_SOAK_MESSAGES").map_or(100_000, |count| count.parse().unwrap())
 }
 
 #[test]
 fn a_hundred_thousand_damaged_messages_do_no_harm() {
-    let count =
-        std::env::var("HEADWAY_SOAK_MESSAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(100_000_u32);
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut side = endpoint(B);
     side.config.most_transactions = 1_000;
     let from = Flow::new(Transport::UDP, "198.51.100.7:4444".parse().unwrap());
     let mut now = Instant::EPOCH;
-    for _ in 0..count {
+    for _ in 0..count() {
         let octets = Bytes::from(mutated(&mut dice));
         now += Duration::from_millis(1);
         side.handle_packet(now, from, &octets);
@@ -65,6 +55,38 @@ fn a_hundred_thousand_damaged_messages_do_no_harm() {
     }
     side.handle_timeout(now + Duration::from_secs(1_000));
     assert_eq!((side.transactions(), side.poll_timeout()), (0, None));
+}
+
+#[test]
+fn a_damaged_stream_is_cut_alike_however_it_comes() {
+    let mut dice = Xoshiro256PlusPlus::seed_from_u64(3);
+    let limits = MessageLimits { message_bytes: 2_048, head_bytes: 1_024, ..MessageLimits::default() };
+    let cut = |stream: &[u8], dice: Option<&mut Xoshiro256PlusPlus>| {
+        let (mut framer, mut found, mut rest, mut dice) = (Framer::new(limits), Vec::new(), stream, dice);
+        while !rest.is_empty() {
+            let size = dice.as_mut().map_or(rest.len(), |dice| dice.random_range(1..=rest.len()));
+            framer.push(&rest[..size]);
+            rest = &rest[size..];
+            loop {
+                match framer.next_message() {
+                    Ok(Some(message)) => found.push(Ok(message)),
+                    Ok(None) => break,
+                    Err(_) => {
+                        found.push(Err(()));
+                        return found;
+                    }
+                }
+            }
+            assert!(framer.held_bytes() <= limits.message_bytes, "{} octets held", framer.held_bytes());
+        }
+        found
+    };
+    for _ in 0..count() / 10 {
+        let pieces = dice.random_range(1..4);
+        let stream: Vec<u8> = (0..pieces).flat_map(|_| mutated(&mut dice)).collect();
+        let whole = cut(&stream, None);
+        assert_eq!(cut(&stream, Some(&mut dice)), whole, "{}", String::from_utf8_lossy(&stream));
+    }
 }
 
 #[test]
