@@ -94,6 +94,8 @@ pub struct CallCounters {
     pub denied: BTreeMap<&'static str, u64>,
     /// Pinholes that were gone and opened again.
     pub reopened: u64,
+    /// Provisional responses that were passed on without their session description, which could not be used.
+    pub early_media_refused: u64,
     /// Set-up delays of answered calls, by upper bounds in milliseconds.
     pub setup: Histogram,
     /// How long the firewall held back answers, likewise.

@@ -17,7 +17,7 @@ pub(crate) fn page(
     of_calls(&mut page, calls);
     of_firewall(&mut page, calls, middleboxes);
     of_messages(&mut page, calls);
-    page.plain("sip_connections", "gauge", "Connections of TCP.", sockets.connections());
+    page.plain("sip_connections", "gauge", "Connections of TCP and SCTP.", sockets.connections());
     page.plain("sip_turned_away_total", "counter", "Connections beyond a limit.", sockets.turned_away);
     page.plain("sip_unsent_total", "counter", "Messages that no socket took.", sockets.unsent);
     page.plain("sip_records_lost_total", "counter", "Call records that could not be written.", records.lost);
@@ -37,6 +37,12 @@ fn of_calls(page: &mut Page, calls: &Calls) {
         "New calls that were refused, by the reason.",
         "reason",
         refused,
+    );
+    page.plain(
+        "sip_early_media_refused_total",
+        "counter",
+        "Provisional responses passed on without their unusable session description.",
+        counters.early_media_refused,
     );
     let name = "sip_setup_seconds";
     histogram(page, name, "From INVITE to the answer passed on.", &counters.setup);

@@ -116,9 +116,9 @@ impl Calls {
         let Some(exchange) = call.exchange(1) else { return };
         let (server, client, sent) = (exchange.server, exchange.client, exchange.sent.clone());
         let is_acknowledged = matches!(exchange.step, Step::Done | Step::OpenForAck(_));
+        let waits_for_answer = exchange.answer_is_in_ack() && !exchange.is_settled();
         let queue = core::mem::take(&mut exchange.queue);
-        let (is_answered, waits_for_answer) = (exchange.is_answered(), exchange.answer_is_in_ack());
-        if !is_answered {
+        if !exchange.is_answered() {
             self.refuse_caller(now, call, ending);
         } else if by != Some(Side::A) {
             let flow = self.way(call, Side::A);
@@ -128,7 +128,7 @@ impl Calls {
         }
         let flow = self.way(call, Side::B);
         // A success has to be acknowledged before it is ended, whatever the answer would have been.
-        if call.b.dialog.is_some() && !is_acknowledged && waits_for_answer {
+        if call.b.dialog.is_some() && waits_for_answer {
             self.acknowledge(call, 1, None);
         }
         match (call.b.dialog.take(), client, sent) {

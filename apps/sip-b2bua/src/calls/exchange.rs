@@ -156,6 +156,8 @@ impl Calls {
             return;
         }
         let side = exchange.from;
+        // The asker has done its part, whatever becomes of its answer.
+        exchange.step = Step::OpenForAck(ack.clone());
         if ack.body.is_empty() {
             return self.pass_ack(call, number, &ack);
         }
@@ -166,7 +168,6 @@ impl Calls {
         let pinholes = self.needed(call, side, &streams);
         if let Some(exchange) = call.exchange(number) {
             exchange.offered = Some(streams);
-            exchange.step = Step::OpenForAck(ack.clone());
         }
         if !self.open(now, call, number, side, pinholes) {
             self.pass_ack(call, number, &ack);

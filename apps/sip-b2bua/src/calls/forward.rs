@@ -90,6 +90,16 @@ pub(super) fn complete_response(response: &mut Response, original: &Response, co
     response.body = original.body.clone();
 }
 
+/// Takes the body away from a response, with the header fields that speak of it.
+pub(super) fn strip_body(response: &mut Response) {
+    let is_of_body = |name: &HeaderName| OF_BODY.iter().any(|of| of.eq_ignore_ascii_case(name.as_str()));
+    let mut kept = Headers::default();
+    for (name, value) in response.headers.iter().filter(|(name, _)| !is_of_body(name)) {
+        kept.push(name.clone(), value);
+    }
+    (response.headers, response.body) = (kept, bytes::Bytes::new());
+}
+
 /// Returns the flow over which requests of a dialog go: the connection that its peer uses if that leads to the next
 /// hop; the way to where the route set or the target says if that is an address; otherwise the way back to where its
 /// peer's messages come from, for names are not looked up.
@@ -114,3 +124,7 @@ pub(super) fn parameter(transport: Transport) -> String {
         format!(";transport={}", transport.name().to_ascii_lowercase())
     }
 }
+
+/// The header fields that speak of a body.
+const OF_BODY: [&str; 5] =
+    ["Content-Type", "Content-Encoding", "Content-Disposition", "Content-Language", "MIME-Version"];

@@ -115,7 +115,7 @@ impl Calls {
         now: Instant,
         call: &mut Call,
         number: u32,
-        response: Box<Response>,
+        mut response: Box<Response>,
         essentials: Box<Essentials>,
     ) {
         let class = response.status.class();
@@ -135,7 +135,12 @@ impl Calls {
             let kind = response.headers.first(&HeaderName::ContentType);
             let streams = match self.read_media(call, side, kind, &response.body) {
                 Ok(streams) => streams,
-                Err(_) if class == StatusClass::Provisional => return,
+                // Ringing is worth being told even without early media.
+                Err(_) if class == StatusClass::Provisional => {
+                    self.counters.early_media_refused += 1;
+                    forward::strip_body(&mut response);
+                    return self.pass_response(now, call, number, &response, &essentials);
+                }
                 Err(_) => return self.end(now, call, Ending::BAD_MEDIA, None),
             };
             let source = call.exchange(number).and_then(|exchange| exchange.offered.clone());

@@ -1,6 +1,7 @@
 //! A caller, a called side and a firewall around the calls, in virtual time.
 
 mod basic;
+mod chaos;
 mod faults;
 mod hostile;
 

@@ -58,6 +58,22 @@ fn ringing_and_early_media_pass() {
 }
 
 #[test]
+fn early_media_that_cannot_be_used_are_left_out_and_the_call_goes_on() {
+    let mut world = World::new();
+    world.invite(OFFER);
+    let (transaction, request) = world.received();
+    let inside = ANSWER.replace("198.51.100.9", "10.0.0.53");
+    world.respond(transaction, &request, Status::new(183).unwrap(), &inside);
+    let (codes, progress) = world.told();
+    let progress = progress.unwrap();
+    assert_eq!((codes, progress.body.len()), (vec![100, 183], 0));
+    assert_eq!(progress.headers.first(&HeaderName::ContentType), None);
+    assert_eq!((world.asked, world.calls.counters().early_media_refused), (1, 1));
+    world.respond(transaction, &request, Status::OK, ANSWER);
+    assert_eq!((world.told().0, world.asked), (vec![200], 2));
+}
+
+#[test]
 fn an_offer_in_the_answer_is_answered_in_the_ack() {
     // RFC 3264 §4: an INVITE without a session description.
     let mut world = World::new();

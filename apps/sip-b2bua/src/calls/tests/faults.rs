@@ -238,3 +238,50 @@ fn the_end_of_the_agent_ends_all_calls() {
     world.assert_nothing_is_left();
     assert_eq!(world.cause(), "shutdown");
 }
+
+#[test]
+fn an_answer_in_the_ack_that_cannot_be_used_ends_the_call_on_both_sides() {
+    let mut world = World::new();
+    let invite = world.invite("");
+    let (transaction, request) = world.received();
+    world.respond(transaction, &request, Status::OK, ANSWER);
+    let answer = world.told().1.unwrap();
+    let mut ack = within(&answer, Method::Ack, 1);
+    add_body(&mut ack.headers, &mut ack.body, &OFFER.replace("10.1.8.3", "203.0.113.5"));
+    world.caller.acknowledge(invite, ack, Flow::new(Transport::UDP, address(AGENT)));
+    world.settle();
+    assert!(
+        world.is_before("agent ACK", "agent BYE sip:b@"),
+        "the called side is acknowledged before it is left"
+    );
+    let byes = world.trace.iter().filter(|line| line.starts_with("agent BYE")).count();
+    assert_eq!(byes, 2, "{:#?}", world.trace);
+    assert_eq!(world.cause(), "bad_media");
+    for _ in 0..2 {
+        for side in [&mut world.caller, &mut world.callee] {
+            while let Some(event) = side.poll_event() {
+                if let Event::Request { transaction, request, .. } = event {
+                    side.respond(world.now, transaction, &Response::to(&request, Status::OK, ""));
+                }
+            }
+        }
+        world.settle();
+    }
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn a_firewall_that_refuses_what_the_ack_needs_ends_an_acknowledged_call() {
+    let mut world = World::new();
+    let invite = world.invite("");
+    let (transaction, request) = world.received();
+    world.respond(transaction, &request, Status::OK, ANSWER);
+    let answer = world.told().1.unwrap();
+    world.verdict = Some(Err(Refusal::Refused));
+    let mut ack = within(&answer, Method::Ack, 1);
+    add_body(&mut ack.headers, &mut ack.body, OFFER);
+    world.caller.acknowledge(invite, ack, Flow::new(Transport::UDP, address(AGENT)));
+    world.settle();
+    assert!(world.is_before("agent ACK", "agent BYE sip:b@"), "{:#?}", world.trace);
+    assert_eq!((world.cause(), world.open.len()), ("no_pinhole", 0));
+}
