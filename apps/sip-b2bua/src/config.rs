@@ -1,6 +1,7 @@
 //! The configuration file: TOML in, checked settings out.
 
 mod file;
+mod listen;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -16,6 +17,7 @@ use simco::agent::AgentSettings;
 use simco_agent::Middlebox;
 use sip::MessageLimits;
 
+pub use self::listen::{Listen, SctpListen};
 use crate::calls::CallSettings;
 
 /// Everything the agent is told.
@@ -39,15 +41,6 @@ pub struct Settings {
     pub metrics: Option<SocketAddr>,
     /// The file of call records, appended to; `None`: none.
     pub records: Option<PathBuf>,
-}
-
-/// The addresses where the agent speaks SIP. Peers are told these addresses, so that none may be a wildcard.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Listen {
-    /// The addresses for UDP, one of each family.
-    pub udp: Vec<SocketAddr>,
-    /// The addresses for TCP, one of each family.
-    pub tcp: Vec<SocketAddr>,
 }
 
 /// A middlebox, and how it is asked.

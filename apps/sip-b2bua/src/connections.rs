@@ -1,24 +1,30 @@
 //! Sockets: datagrams, and connections with a task each, bounded in number and in what waits.
 
+mod carry;
+
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use sip::{Connection, Flow, Framer, MessageLimits, Transport};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use sctp::{Destination, Encapsulation, Endpoint, SctpPort};
+use sip::{Connection, Flow, MessageLimits, Transport};
+use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::mpsc;
 
+pub(crate) use self::carry::Opened;
+use self::carry::{Carrier, Target};
 use crate::server::Input;
 
 /// All sockets, from the sender's point of view.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     udp: Vec<Arc<UdpSocket>>,
+    /// The endpoint of SCTP, and how peers are reached whom it connects to.
+    sctp: Option<(Endpoint, Encapsulation)>,
     connections: HashMap<Connection, Open>,
-    by_remote: HashMap<SocketAddr, Connection>,
+    by_remote: HashMap<(Transport, SocketAddr), Connection>,
     by_host: HashMap<IpAddr, usize>,
     inputs: mpsc::Sender<Input>,
     limits: ConnectionLimits,
@@ -31,6 +37,7 @@ pub(crate) struct Sockets {
 
 #[derive(Debug)]
 struct Open {
+    transport: Transport,
     remote: SocketAddr,
     outgoing: mpsc::Sender<Bytes>,
     is_dialled: bool,
@@ -49,6 +56,7 @@ impl Sockets {
         let (connections, by_remote, by_host) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self {
             udp: Vec::new(),
+            sctp: None,
             connections,
             by_remote,
             by_host,
@@ -74,7 +82,7 @@ impl Sockets {
             while !inputs.is_closed() {
                 match listener.accept().await {
                     Ok((stream, remote)) => {
-                        let _over = inputs.send(Input::Accepted(stream, remote)).await;
+                        let _over = inputs.send(Input::Accepted(Opened::Tcp(stream), remote)).await;
                     }
                     Err(error) => {
                         tracing::warn!(%error, "a connection could not be accepted");
@@ -85,17 +93,41 @@ impl Sockets {
         });
     }
 
+    /// Accepts associations, and opens them, from now on. `encapsulation` is that of peers it connects to.
+    pub(crate) fn add_sctp(&mut self, endpoint: Endpoint, encapsulation: Encapsulation) {
+        self.sctp = Some((endpoint.clone(), encapsulation));
+        let inputs = self.inputs.clone();
+        tokio::spawn(async move {
+            while let Some(association) = endpoint.accept().await {
+                let Ok(status) = association.status() else { continue };
+                // Other addresses of the peer are its own word alone: whoever lists one does not speak for it.
+                let remote = SocketAddr::new(status.path.address, status.peer_port.get());
+                let accepted = Input::Accepted(Opened::Sctp(association), remote);
+                if inputs.send(accepted).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
     /// Serves a connection that was accepted, if there may be one more of its host.
-    pub(crate) fn serve(&mut self, stream: TcpStream, remote: SocketAddr) {
+    pub(crate) fn serve(&mut self, opened: Opened, remote: SocketAddr) {
         let of_host = self.by_host.get(&remote.ip()).copied().unwrap_or_default();
         if self.connections.len() >= self.limits.connections || of_host >= self.limits.connections_per_host {
             self.turned_away += 1;
+            if let Opened::Sctp(association) = opened {
+                association.abort(b"too many connections");
+            }
             return;
         }
         *self.by_host.entry(remote.ip()).or_default() += 1;
-        let (connection, outgoing) = self.enter(remote, false);
-        let (inputs, limits) = (self.inputs.clone(), self.limits.messages);
-        tokio::spawn(carry(stream, remote, connection, outgoing, inputs, limits));
+        let transport = opened.transport();
+        let carrier = self.enter(transport, remote, false);
+        // Both sides of an association listen at its ports (RFC 4168 §5.1); a port from which TCP came does not.
+        if transport == Transport::SCTP {
+            self.by_remote.insert((transport, remote), carrier.connection);
+        }
+        tokio::spawn(carrier.carry(opened));
     }
 
     /// Sends a message, over a connection that is there or has to be opened first.
@@ -112,7 +144,7 @@ impl Sockets {
         }
         let known = match flow.connection {
             Some(connection) => Some(connection),
-            None => self.by_remote.get(&flow.remote).copied(),
+            None => self.by_remote.get(&(flow.transport, flow.remote)).copied(),
         };
         let open = known.and_then(|connection| self.connections.get(&connection));
         let sent = match (open, flow.connection) {
@@ -120,7 +152,7 @@ impl Sockets {
                 Ok(()) => true,
                 Err(_) => known.is_some_and(|connection| self.give_up(connection)),
             },
-            (None, None) => self.dial(flow.remote).try_send(octets).is_ok(),
+            (None, None) => self.dial(flow).is_some_and(|outgoing| outgoing.try_send(octets).is_ok()),
             // It has gone, and nobody knows where else its peer listens.
             (None, Some(_)) => false,
         };
@@ -149,10 +181,11 @@ impl Sockets {
                 self.by_host.remove(&open.remote.ip());
             }
         }
-        let flow = Flow::new(Transport::TCP, open.remote);
+        let flow = Flow::new(open.transport, open.remote);
         let mut broken = vec![Flow { connection: Some(connection), ..flow }];
-        if self.by_remote.get(&open.remote) == Some(&connection) {
-            self.by_remote.remove(&open.remote);
+        let key = (open.transport, open.remote);
+        if self.by_remote.get(&key) == Some(&connection) {
+            self.by_remote.remove(&key);
             broken.push(flow);
         }
         broken
@@ -162,28 +195,38 @@ impl Sockets {
         self.connections.len()
     }
 
-    fn dial(&mut self, remote: SocketAddr) -> mpsc::Sender<Bytes> {
-        let (connection, outgoing) = self.enter(remote, true);
-        self.by_remote.insert(remote, connection);
-        let (inputs, limits) = (self.inputs.clone(), self.limits.messages);
-        tokio::spawn(async move {
-            match tokio::time::timeout(PATIENCE, TcpStream::connect(remote)).await {
-                Ok(Ok(stream)) => carry(stream, remote, connection, outgoing, inputs, limits).await,
-                Ok(Err(_)) | Err(_) => {
-                    tracing::info!(%remote, "no connection");
-                    let _over = inputs.send(Input::Ended(connection)).await;
-                }
-            }
-        });
-        self.connections[&connection].outgoing.clone()
+    /// Ends associations in good order; everything else ends by being dropped.
+    pub(crate) async fn close(self) {
+        if let Some((endpoint, _)) = self.sctp {
+            endpoint.close();
+            endpoint.wait_idle().await;
+        }
     }
 
-    fn enter(&mut self, remote: SocketAddr, is_dialled: bool) -> (Connection, mpsc::Receiver<Bytes>) {
+    /// Begins to open a connection; `None` if there is no socket for it.
+    fn dial(&mut self, flow: Flow) -> Option<mpsc::Sender<Bytes>> {
+        let target = match &self.sctp {
+            _ if flow.transport == Transport::TCP => Target::Tcp(flow.remote),
+            Some((endpoint, encapsulation)) if flow.transport == Transport::SCTP => {
+                let to = Destination { address: flow.remote.ip(), encapsulation: *encapsulation };
+                Target::Sctp(endpoint.clone(), to, SctpPort::try_from(flow.remote.port()).ok()?)
+            }
+            Some(_) | None => return None,
+        };
+        let carrier = self.enter(flow.transport, flow.remote, true);
+        let connection = carrier.connection;
+        self.by_remote.insert((flow.transport, flow.remote), connection);
+        tokio::spawn(carrier.dial(target));
+        self.connections.get(&connection).map(|open| open.outgoing.clone())
+    }
+
+    fn enter(&mut self, transport: Transport, remote: SocketAddr, is_dialled: bool) -> Carrier {
         self.drawn += 1;
         let connection = Connection(self.drawn);
-        let (outgoing, received) = mpsc::channel(OUTGOING);
-        self.connections.insert(connection, Open { remote, outgoing, is_dialled });
-        (connection, received)
+        let (sender, outgoing) = mpsc::channel(OUTGOING);
+        self.connections.insert(connection, Open { transport, remote, outgoing: sender, is_dialled });
+        let flow = Flow { connection: Some(connection), ..Flow::new(transport, remote) };
+        Carrier { flow, connection, outgoing, inputs: self.inputs.clone(), limits: self.limits.messages }
     }
 }
 
@@ -201,64 +244,7 @@ async fn receive(socket: Arc<UdpSocket>, inputs: mpsc::Sender<Input>) {
     }
 }
 
-/// Carries messages both ways until an end of it is reached: the peer's, an error, a stream that cannot be cut, or a message
-/// that takes too long to become whole.
-async fn carry(
-    stream: TcpStream,
-    remote: SocketAddr,
-    connection: Connection,
-    mut outgoing: mpsc::Receiver<Bytes>,
-    inputs: mpsc::Sender<Input>,
-    limits: MessageLimits,
-) {
-    let _fine_without = stream.set_nodelay(true);
-    let flow = Flow { connection: Some(connection), ..Flow::new(Transport::TCP, remote) };
-    let (mut reader, mut writer) = stream.into_split();
-    let reading = async {
-        let mut framer = Framer::new(limits);
-        let mut buffer = vec![0; READ_BYTES];
-        loop {
-            let patience = if framer.held_bytes() > 0 { PATIENCE } else { IDLE };
-            let Ok(Ok(length @ 1..)) = tokio::time::timeout(patience, reader.read(&mut buffer)).await else {
-                return;
-            };
-            framer.push(&buffer[..length]);
-            loop {
-                match framer.next_message() {
-                    Ok(Some(octets)) => {
-                        if inputs.send(Input::Message(flow, octets)).await.is_err() {
-                            return;
-                        }
-                    }
-                    Ok(None) => break,
-                    Err(error) => {
-                        tracing::info!(%remote, %error, "a connection is closed");
-                        return;
-                    }
-                }
-            }
-        }
-    };
-    let writing = async {
-        while let Some(octets) = outgoing.recv().await {
-            if !matches!(tokio::time::timeout(PATIENCE, writer.write_all(&octets)).await, Ok(Ok(()))) {
-                return;
-            }
-        }
-    };
-    tokio::select! {
-        () = reading => {}
-        () = writing => {}
-    }
-    let _over = inputs.send(Input::Ended(connection)).await;
-}
-
 /// Messages that wait for a slow reader; beyond that they are lost, and transactions see to it.
 const OUTGOING: usize = 256;
 const DATAGRAM_BYTES: usize = 65_535;
-const READ_BYTES: usize = 16_384;
-/// How long a connection may take to open, a message to become whole, a write to get through.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a connection may be silent.
-const IDLE: Duration = Duration::from_secs(3_600);
 const RETRY: Duration = Duration::from_millis(100);

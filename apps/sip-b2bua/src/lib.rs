@@ -1,13 +1,13 @@
 //! A SIP back-to-back user agent that opens the firewall for the media of its calls (RFC 3261, RFC 4540; study S4).
 //!
 //! ```text
-//!  UDP, TCP ──► sockets ─► Input ─► server (one task) ─► Calls: the protocol, no IO ─► sockets
+//!  UDP, TCP, SCTP ──► sockets ─► Input ─► server (one task) ─► Calls: the protocol, no IO ─► sockets
 //!                                     ▲        │
 //!                                     └────────┴─► a task per middlebox ─► SIMCO over TCP or SCTP
 //! ```
 //!
 //! [`Calls`] knows calls and is tested in virtual time; everything else here carries octets, asks middleboxes, counts, and
-//! reads the configuration. What is not here: TLS and SCTP under SIP, names instead of addresses (RFC 3263), digest
+//! reads the configuration. What is not here: TLS under SIP, names instead of addresses (RFC 3263), digest
 //! authentication, PRACK, session timers, NAT middleboxes (PRR). The configuration has no words for them; a peer that requires
 //! an extension is answered with 420.
 #![forbid(unsafe_code)]
@@ -26,6 +26,6 @@ pub use calls::{
     BOUNDS_MS, CallCounters, CallId, CallSettings, Calls, Demand, Histogram, PinholeId, Record, Refusal,
     Route,
 };
-pub use config::{ConfigError, Listen, MiddleboxSettings, Settings};
+pub use config::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings};
 pub use pinhole::Pinhole;
 pub use server::{Control, Server, StartError};

@@ -7,13 +7,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use daemon::Scraping;
 use sip::{Connection, Endpoint, EndpointConfig, Flow, Transport};
-use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::{mpsc, oneshot};
 use virtual_time::Instant;
 
 use crate::calls::{Calls, Demand, PinholeId, Refusal};
 use crate::config::Settings;
-use crate::connections::{ConnectionLimits, Sockets};
+use crate::connections::{ConnectionLimits, Opened, Sockets};
 use crate::firewall::{Firewall, Wish};
 use crate::metrics;
 use crate::records::Records;
@@ -24,7 +24,7 @@ pub(crate) enum Input {
     /// A whole message came.
     Message(Flow, Bytes),
     /// Somebody has connected.
-    Accepted(TcpStream, SocketAddr),
+    Accepted(Opened, SocketAddr),
     /// A connection has ended, or could not be opened.
     Ended(Connection),
     /// A middlebox has decided about a pinhole.
@@ -57,6 +57,9 @@ pub enum StartError {
         /// The error that the operating system gave.
         because: io::Error,
     },
+    /// The endpoint of SCTP cannot be had.
+    #[error("listen.sctp: {0}")]
+    Sctp(#[from] sctp::BindError),
     /// The operating system has no entropy.
     #[error("no entropy from the operating system: {0}")]
     Entropy(#[source] io::Error),
@@ -191,6 +194,7 @@ impl Server {
             }
             // BYEs are on their way.
             tokio::time::sleep(LAST_WORDS).await;
+            self.sockets.close().await;
         };
         // What is still open ends with its lifetime.
         let _enough = tokio::time::timeout(FAREWELL, farewell).await;
@@ -208,7 +212,7 @@ impl Server {
         let now = self.now();
         match input {
             Input::Message(flow, octets) => self.calls.handle_packet(now, flow, &octets),
-            Input::Accepted(stream, remote) => self.sockets.serve(stream, remote),
+            Input::Accepted(opened, remote) => self.sockets.serve(opened, remote),
             Input::Ended(connection) => {
                 for flow in self.sockets.forget(connection) {
                     self.calls.handle_transport_error(now, flow);
@@ -289,6 +293,11 @@ async fn bind(
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         addresses.push((Transport::TCP, listener.local_addr().map_err(failed)?));
         sockets.add_tcp(listener);
+    }
+    if let Some(sctp) = &settings.listen.sctp {
+        let endpoint = sctp.bind(settings.connections).await?;
+        addresses.extend(sctp.told().map(|address| (Transport::SCTP, address)));
+        sockets.add_sctp(endpoint, sctp.encapsulation_of_peers());
     }
     Ok(addresses)
 }

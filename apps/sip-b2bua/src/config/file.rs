@@ -28,6 +28,16 @@ pub(super) struct ListenTable {
     pub(super) udp: Vec<SocketAddr>,
     #[serde(default)]
     pub(super) tcp: Vec<SocketAddr>,
+    pub(super) sctp: Option<SctpTable>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SctpTable {
+    pub(super) addresses: Vec<IpAddr>,
+    pub(super) port: Option<u16>,
+    pub(super) encapsulation_port: Option<u16>,
+    pub(super) peer_encapsulation_port: Option<u16>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,6 +57,7 @@ pub(super) enum SipTransport {
     #[default]
     Udp,
     Tcp,
+    Sctp,
 }
 
 #[derive(Debug, Deserialize)]

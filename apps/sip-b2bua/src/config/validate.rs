@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use daemon::config::{at_least, value};
+use sctp::SctpPort;
 use simco::agent::{AgentSettings, Credentials, Reconnection, Resynchronisation};
 use simco::filter::Network;
 use simco::{Key, Lifetime, Owner, PORT};
@@ -13,13 +14,14 @@ use simco_agent::{Carrier, Middlebox, Transport as SimcoCarrier};
 use sip::{MessageLimits, Transport};
 
 use super::file::{
-    CallsTable, ConfigFile, LimitsTable, MiddleboxTable, RouteTable, SimcoTransport, SipTransport,
+    CallsTable, ConfigFile, LimitsTable, MiddleboxTable, RouteTable, SctpTable, SimcoTransport, SipTransport,
 };
-use super::{ConfigError, Listen, MiddleboxSettings, Settings};
+use super::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings};
 use crate::calls::{CallSettings, Route};
 
 pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, ConfigError> {
-    let listen = Listen { udp: file.listen.udp, tcp: file.listen.tcp };
+    let sctp = file.listen.sctp.as_ref().map(sctp_listen).transpose()?;
+    let listen = Listen { udp: file.listen.udp, tcp: file.listen.tcp, sctp };
     check_listen(&listen)?;
     if file.routes.is_empty() {
         return Err(value("routes", "[]", "name a route at least; no call could go anywhere"));
@@ -60,8 +62,9 @@ pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, Conf
 /// Checks the addresses that peers are told: there is at least one, none is a wildcard, and each transport has no more
 /// than one of each family.
 fn check_listen(listen: &Listen) -> Result<(), ConfigError> {
-    if listen.udp.is_empty() && listen.tcp.is_empty() {
-        return Err(value("listen.udp", "[]", "name an address, or have listen.tcp; nobody could call"));
+    if listen.udp.is_empty() && listen.tcp.is_empty() && listen.sctp.is_none() {
+        let bound = "name an address, or have listen.tcp or listen.sctp; nobody could call";
+        return Err(value("listen.udp", "[]", bound));
     }
     for (key, addresses) in [("listen.udp", &listen.udp), ("listen.tcp", &listen.tcp)] {
         for (at, address) in addresses.iter().enumerate() {
@@ -80,10 +83,39 @@ fn check_listen(listen: &Listen) -> Result<(), ConfigError> {
     Ok(())
 }
 
+fn sctp_listen(table: &SctpTable) -> Result<SctpListen, ConfigError> {
+    if table.addresses.is_empty() {
+        return Err(value("listen.sctp.addresses", "[]", "name an address at least"));
+    }
+    if let Some(address) = table.addresses.iter().find(|address| address.is_unspecified()) {
+        let bound = "peers are told this address: name the one by which they reach it";
+        return Err(value("listen.sctp.addresses", address, bound));
+    }
+    if let (Some(port), None) = (table.peer_encapsulation_port, table.encapsulation_port) {
+        return Err(value("listen.sctp.peer_encapsulation_port", port, "only with encapsulation_port"));
+    }
+    let port = table.port.unwrap_or(Transport::SCTP.default_port());
+    let ports = [
+        ("listen.sctp.encapsulation_port", table.encapsulation_port.unwrap_or(ENCAPSULATION_PORT)),
+        ("listen.sctp.peer_encapsulation_port", table.peer_encapsulation_port.unwrap_or(ENCAPSULATION_PORT)),
+    ];
+    for (key, port) in ports {
+        at_least(key, port, 1)?;
+    }
+    Ok(SctpListen {
+        addresses: table.addresses.clone(),
+        port: SctpPort::try_from(port).map_err(|_| value("listen.sctp.port", port, "at least 1"))?,
+        encapsulation_port: table.encapsulation_port,
+        peer_encapsulation_port: ports[1].1,
+    })
+}
+
 fn route(at: usize, table: &RouteTable, listen: &Listen) -> Result<Route, ConfigError> {
+    let told: Vec<SocketAddr> = listen.sctp.iter().flat_map(SctpListen::told).collect();
     let (transport, own) = match table.transport {
         SipTransport::Udp => (Transport::UDP, &listen.udp),
         SipTransport::Tcp => (Transport::TCP, &listen.tcp),
+        SipTransport::Sctp => (Transport::SCTP, &told),
     };
     let to: SocketAddr = table.to;
     if to.ip().is_unspecified() || to.port() == 0 {
