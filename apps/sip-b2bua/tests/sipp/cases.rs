@@ -1,6 +1,7 @@
 //! The cases.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Process};
+use crate::network::Place;
 use crate::probe::Media;
 use crate::stranger::Stranger;
 
@@ -28,7 +29,7 @@ fn wait_until_it_listens(agent: &Agent, transport: &str) {
 
 fn sockets(agent: &Agent, file: &str) -> String {
     let path = format!("/proc/thread-self/net/{file}");
-    agent.network.within(crate::network::Place::Outside, || std::fs::read_to_string(path).unwrap())
+    agent.network.within(Place::Outside, || std::fs::read_to_string(path).unwrap())
 }
 
 fn cause(agent: &Agent) -> String {
@@ -97,3 +98,40 @@ fn media_move_within_a_call() {
         agent.stop();
     }
 }
+
+#[test]
+fn a_call_goes_over_sctp_between_two_agents() {
+    // UDP to the first agent, SCTP to the second (RFC 4168), UDP from there; the firewall is between the agents.
+    let Some(agent) = Agent::new("sctp", "") else { return };
+    let second = Process::start(&agent.network, Place::Outside, SECOND);
+    let media = Media::new(&agent.network);
+    let called = Stranger::callee(&agent.network, "callee", "udp");
+    wait_until_it_listens(&agent, "udp");
+    let calling = Stranger::caller(&agent.network, "caller_long", "udp");
+    agent.wait_for("sip_calls_answered_total 1");
+    media.wait(|| agent.log());
+    agent.wait_for("sip_connections 1");
+    second.wait_for(&agent.network, "sip_connections 1");
+    calling.succeed(|| agent.log() + &second.log());
+    called.succeed(|| agent.log() + &second.log());
+    agent.wait_until_closed();
+    second.wait_for(&agent.network, "sip_calls 0");
+    assert_eq!(cause(&agent), "bye_of_caller");
+    second.stop();
+    // The second has said that it goes.
+    agent.wait_for("sip_connections 0");
+    agent.stop();
+}
+
+/// The second agent, outside, with the called side behind it.
+const SECOND: &str = r#"
+[listen]
+udp = ["198.51.100.9:5070"]
+[listen.sctp]
+addresses = ["198.51.100.9"]
+encapsulation_port = 9899
+[[routes]]
+to = "198.51.100.9:5060"
+[metrics]
+listen = "127.0.0.1:9627"
+"#;

@@ -12,6 +12,9 @@
 
 mod agent;
 mod cases;
+mod faults;
+mod middlebox;
 mod network;
+mod phone;
 mod probe;
 mod stranger;

@@ -80,6 +80,11 @@ impl Network {
         ip(&[&["-n", name.as_str()], arguments].concat())
     }
 
+    /// Takes the cable of a place out, or puts it in again.
+    pub(crate) fn set_link(&self, place: Place, state: &str) {
+        self.ip(place, &["link", "set", "eth0", state]).unwrap();
+    }
+
     fn name(&self, place: Place) -> String {
         format!("{}-{}", self.prefix, place.suffix())
     }

@@ -1,0 +1,180 @@
+//! What may fail around a call: the middlebox, its ruleset, its answers, the connection to the next hop. Each has the outcome that
+//! docs/sip.md promises, and nothing stays open.
+
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+
+use bytes::Bytes;
+use nix::sys::signal::Signal;
+use nix::sys::socket::{setsockopt, sockopt};
+use sip::{Framer, Message, MessageLimits, Method, Response, Status};
+
+use crate::agent::{Agent, PATIENCE};
+use crate::middlebox::Middlebox;
+use crate::network::{OUTSIDE, Place};
+use crate::phone::Phones;
+use crate::probe::Media;
+
+/// Waits until media pass, or do not, in both directions.
+fn wait_for_media(agent: &Agent, media: &Media, passes: bool) {
+    let start = std::time::Instant::now();
+    while media.passes() != (passes, passes) {
+        assert!(start.elapsed() < PATIENCE, "media pass: {}: {}", !passes, agent.log());
+    }
+}
+
+/// A call that is up, with media.
+fn call_with_media(agent: &Agent) -> (Phones, Media) {
+    let mut phones = Phones::new(&agent.network);
+    phones.call();
+    assert_eq!(phones.wait_for_answer(1, || agent.log()).0, 200);
+    phones.wait_until_asked(&[Method::Invite, Method::Ack], || agent.log());
+    let media = Media::new(&agent.network);
+    wait_for_media(agent, &media, true);
+    (phones, media)
+}
+
+/// The call ends, and nothing is left of it.
+fn end(agent: &Agent, mut phones: Phones, media: &Media) {
+    phones.hang_up();
+    phones.wait(|phones| phones.was_asked(&Method::Bye), || agent.log());
+    agent.wait_until_closed();
+    wait_for_media(agent, media, false);
+}
+
+fn causes(agent: &Agent) -> Vec<String> {
+    agent.records().iter().map(|record| record["cause"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_middlebox_that_is_killed_ends_no_call_and_new_ones_are_refused_until_it_is_back() {
+    let Some(mut agent) = Agent::new("udp", "") else { return };
+    let (mut phones, media) = call_with_media(&agent);
+    agent.middlebox.kill();
+    agent.wait_for("sip_middlebox_up{middlebox=\"edge\"} 0");
+    phones.call();
+    let (status, reason) = phones.wait_for_answer(2, || agent.log());
+    assert_eq!((status, reason.contains("Q.850;cause=47")), (503, true), "{reason}");
+    // The first goes on, and its media still pass: the kernel keeps what was opened.
+    agent.wait_for("sip_calls 1");
+    wait_for_media(&agent, &media, true);
+    agent.middlebox = Middlebox::start(&agent.network);
+    agent.wait_for("sip_middlebox_up{middlebox=\"edge\"} 1");
+    wait_for_media(&agent, &media, true);
+    agent.wait_for("sip_pinholes 2");
+    end(&agent, phones, &media);
+    assert_eq!(causes(&agent), ["no_pinhole", "bye_of_caller"]);
+    agent.stop();
+}
+
+#[test]
+fn a_ruleset_that_is_flushed_is_mended_under_a_call_that_goes_on() {
+    let Some(agent) = Agent::new("udp", "") else { return };
+    let (phones, media) = call_with_media(&agent);
+    let flushed = agent.network.command(Place::Middle, "nft").args(["flush", "ruleset"]).status();
+    assert!(flushed.unwrap().success());
+    // Without a table everything passes, so that only the kernel can tell that it is back.
+    agent.middlebox.wait_until_with_pinholes(&agent.network);
+    wait_for_media(&agent, &media, true);
+    agent.wait_for("sip_calls 1");
+    end(&agent, phones, &media);
+    assert_eq!(causes(&agent), ["bye_of_caller"]);
+    agent.stop();
+}
+
+#[test]
+fn a_middlebox_that_says_nothing_about_the_first_pinhole_has_the_call_refused() {
+    let Some(agent) = Agent::new("udp", "firewall_patience_ms = 300") else { return };
+    let mut phones = Phones::new(&agent.network);
+    agent.middlebox.signal(Signal::SIGSTOP);
+    phones.call();
+    let (status, reason) = phones.wait_for_answer(1, || agent.log());
+    assert_eq!((status, reason.contains("Q.850;cause=47")), (503, true), "{reason}");
+    agent.wait_for("sip_pinholes_denied_total{reason=\"silent\"} 1");
+    // Its grant comes late, and is taken back.
+    agent.middlebox.signal(Signal::SIGCONT);
+    agent.middlebox.wait_until_without_pinholes(&agent.network);
+    phones.call();
+    assert_eq!(phones.wait_for_answer(2, || agent.log()).0, 200);
+    let media = Media::new(&agent.network);
+    wait_for_media(&agent, &media, true);
+    end(&agent, phones, &media);
+    assert_eq!(causes(&agent), ["no_pinhole", "bye_of_caller"]);
+    agent.stop();
+}
+
+#[test]
+fn a_middlebox_that_says_nothing_about_the_answer_ends_the_call_on_both_sides() {
+    let Some(agent) = Agent::new("udp", "firewall_patience_ms = 300") else { return };
+    let mut phones = Phones::new(&agent.network);
+    phones.let_it_ring();
+    phones.call();
+    phones.wait_until_asked(&[Method::Invite], || agent.log());
+    agent.middlebox.signal(Signal::SIGSTOP);
+    phones.answer();
+    let (status, reason) = phones.wait_for_answer(1, || agent.log());
+    assert_eq!((status, reason.contains("Q.850;cause=47")), (503, true), "{reason}");
+    phones.wait_until_asked(&[Method::Invite, Method::Ack, Method::Bye], || agent.log());
+    agent.middlebox.signal(Signal::SIGCONT);
+    agent.wait_until_closed();
+    agent.middlebox.wait_until_without_pinholes(&agent.network);
+    assert_eq!(causes(&agent), ["no_pinhole"]);
+    agent.stop();
+}
+
+/// Accepts a connection and refuses the INVITE that comes over it.
+fn refuse_a_call(listener: &TcpListener) -> TcpStream {
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let (mut framer, mut buffer) = (Framer::new(MessageLimits::default()), [0; 4_096]);
+    let octets: Bytes = loop {
+        let length = stream.read(&mut buffer).unwrap();
+        assert!(length > 0, "the agent has closed the connection");
+        framer.push(&buffer[..length]);
+        if let Some(message) = framer.next_message().unwrap() {
+            break message;
+        }
+    };
+    let Message::Request(request) = Message::parse(&octets, &MessageLimits::default()).unwrap() else {
+        panic!("no request");
+    };
+    let refusal = Response::to(&request, Status::BUSY, "b").encode();
+    std::io::Write::write_all(&mut stream, &refusal).unwrap();
+    stream
+}
+
+#[test]
+fn a_half_open_connection_costs_one_call_and_the_next_one_has_a_new_connection() {
+    let Some(agent) = Agent::new("tcp", "") else { return };
+    let mut phones = Phones::new(&agent.network);
+    let address = format!("{OUTSIDE}:5060");
+    let listener = agent.network.within(Place::Outside, || TcpListener::bind(&address).unwrap());
+    phones.call();
+    let refused = std::thread::scope(|scope| {
+        let server = scope.spawn(|| refuse_a_call(&listener));
+        assert_eq!(phones.wait_for_answer(1, || agent.log()).0, 486);
+        server.join().unwrap()
+    });
+    agent.wait_for("sip_connections 1");
+    // The other end goes and nobody hears of it: its reset is lost, for the cable is out.
+    let set = |state| agent.network.set_link(Place::Outside, state);
+    set("down");
+    let at_once = nix::libc::linger { l_onoff: 1, l_linger: 0 };
+    setsockopt(&refused, sockopt::Linger, &at_once).unwrap();
+    drop(refused);
+    set("up");
+    agent.wait_for("sip_connections 1");
+    phones.call();
+    let (status, reason) = phones.wait_for_answer(2, || agent.log());
+    assert_eq!((status, reason.contains("cause=503")), (503, true), "{reason}");
+    agent.wait_for("sip_connections 0");
+    phones.call();
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| refuse_a_call(&listener));
+        assert_eq!(phones.wait_for_answer(3, || agent.log()).0, 486);
+        server.join().unwrap()
+    });
+    agent.wait_until_closed();
+    assert_eq!(causes(&agent), ["busy", "unreachable", "busy"]);
+    agent.stop();
+}
