@@ -293,7 +293,7 @@ impl World {
         match choice % 12 {
             0 => drop(endpoint.shutdown(now, *id)),
             1 => drop(endpoint.abort(now, *id, b"fuzzing")),
-            2 => drop(endpoint.set_primary(now, *id, PathId::new(choice >> 3))),
+            2 => drop(endpoint.set_primary(now, *id, PathId::new((choice >> 3).into()))),
             3 => drop(endpoint.set_stream_priority(*id, StreamId::new(0), u16::from(choice))),
             4 => drop(endpoint.reset_streams(now, *id, &[StreamId::new(1)], ResetDirection::Outgoing)),
             5 => drop(endpoint.reset_streams(now, *id, &[], ResetDirection::Incoming)),
