@@ -20,7 +20,8 @@ use crate::server::Input;
 /// All sockets, from the sender's point of view.
 #[derive(Debug)]
 pub(crate) struct Sockets {
-    udp: Vec<Arc<UdpSocket>>,
+    /// Datagram sockets by family: whether it is that of IPv4.
+    udp: Vec<(bool, Arc<UdpSocket>)>,
     /// The endpoint of SCTP, and how peers are reached whom it connects to.
     sctp: Option<(Endpoint, Encapsulation)>,
     connections: HashMap<Connection, Open>,
@@ -69,9 +70,9 @@ impl Sockets {
     }
 
     /// Receives on a datagram socket from now on.
-    pub(crate) fn add_udp(&mut self, socket: UdpSocket) {
+    pub(crate) fn add_udp(&mut self, socket: UdpSocket, own: SocketAddr) {
         let socket = Arc::new(socket);
-        self.udp.push(Arc::clone(&socket));
+        self.udp.push((own.is_ipv4(), Arc::clone(&socket)));
         tokio::spawn(receive(socket, self.inputs.clone()));
     }
 
@@ -133,10 +134,8 @@ impl Sockets {
     /// Sends a message, over a connection that is there or has to be opened first.
     pub(crate) fn send(&mut self, flow: Flow, octets: Bytes) {
         if flow.transport == Transport::UDP {
-            let is_family = |socket: &&Arc<UdpSocket>| {
-                socket.local_addr().is_ok_and(|own| own.is_ipv4() == flow.remote.is_ipv4())
-            };
-            let sent = self.udp.iter().find(is_family).map(|socket| socket.try_send_to(&octets, flow.remote));
+            let own = self.udp.iter().find(|(is_ipv4, _)| *is_ipv4 == flow.remote.is_ipv4());
+            let sent = own.map(|(_, socket)| socket.try_send_to(&octets, flow.remote));
             if !matches!(sent, Some(Ok(_))) {
                 self.unsent += 1;
             }

@@ -285,8 +285,9 @@ async fn bind(
     for address in &settings.listen.udp {
         let failed = |because| StartError::Bind { key: "listen.udp", address: *address, because };
         let socket = UdpSocket::bind(address).await.map_err(failed)?;
-        addresses.push((Transport::UDP, socket.local_addr().map_err(failed)?));
-        sockets.add_udp(socket);
+        let own = socket.local_addr().map_err(failed)?;
+        addresses.push((Transport::UDP, own));
+        sockets.add_udp(socket, own);
     }
     for address in &settings.listen.tcp {
         let failed = |because| StartError::Bind { key: "listen.tcp", address: *address, because };
