@@ -128,9 +128,10 @@ impl Histogram {
 }
 
 impl Calls {
-    /// Creates an agent without calls.
+    /// Creates an agent without calls. Its endpoint takes the extensions that work through it, whatever the configuration says.
     #[must_use]
-    pub fn new(settings: CallSettings, endpoint: EndpointConfig, seed: [u8; 32]) -> Self {
+    pub fn new(settings: CallSettings, mut endpoint: EndpointConfig, seed: [u8; 32]) -> Self {
+        endpoint.extensions = forward::EXTENSIONS.map(str::to_owned).to_vec();
         Self {
             rate: admission::Rate::new(settings.calls_per_second),
             settings,

@@ -8,8 +8,8 @@
 //!
 //! [`Calls`] knows calls and is tested in virtual time; everything else here carries octets, asks middleboxes, counts, and
 //! reads the configuration. What is not here: TLS under SIP, names instead of addresses (RFC 3263), digest
-//! authentication, PRACK, session timers, NAT middleboxes (PRR). The configuration has no words for them; a peer that requires
-//! an extension is answered with 420.
+//! authentication, NAT middleboxes (PRR). The configuration has no words for them; a peer that requires an extension that does
+//! not work through the agent is answered with 420.
 #![forbid(unsafe_code)]
 
 mod calls;

@@ -130,6 +130,13 @@ impl Dialog {
         }
     }
 
+    /// Goes on from a dialog that a provisional response has made and this one, of a 2xx, takes the place of (§13.2.2.4): the
+    /// numbers of requests go on.
+    pub fn continue_from(&mut self, early: &Self) {
+        self.local_number = self.local_number.max(early.local_number);
+        self.remote_number = self.remote_number.max(early.remote_number);
+    }
+
     /// Takes over where the other side wants to be reached from now on, if a request or 2xx that refreshes the target says so
     /// (§12.2).
     pub fn refresh_target(&mut self, headers: &Headers) {

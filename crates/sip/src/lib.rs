@@ -16,7 +16,8 @@
 //! * **[`Dialog`]**: route sets, targets, order of requests.
 //!
 //! Not here: sockets, clocks, DNS (RFC 3263), TLS, authentication (RFC 8760), reliable provisional responses (RFC 3262), session
-//! timers (RFC 4028); a peer that requires one of the last two is told so with 420. Time and octets come in, octets and events
+//! timers (RFC 4028); a peer that requires one of the last two is told so with 420, unless
+//! [`EndpointConfig::extensions`] has them, for a user that sees to them itself. Time and octets come in, octets and events
 //! go out. Every rule that is kept stands in a table, with its test, in `docs/sip.md`.
 //!
 //! ```

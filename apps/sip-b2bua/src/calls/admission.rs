@@ -146,6 +146,8 @@ impl Calls {
             is_up: false,
             is_over: false,
             deadline: Some(now + self.settings.longest_ringing),
+            expires: None,
+            early: None,
             record,
             dialogs: Vec::new(),
         });
@@ -246,13 +248,19 @@ impl Calls {
                 Method::Info | Method::Message | Method::Options if call.is_up => {
                     calls.start_exchange(now, call, side, asked);
                 }
+                Method::Prack if side == Side::A && call.early.is_some() => {
+                    calls.start_exchange(now, call, side, asked);
+                }
+                Method::Prack => {
+                    let reason = "Nothing to Acknowledge";
+                    calls.answer(now, transaction, request, &denial(Status::NO_SUCH_CALL, reason));
+                }
                 Method::Invite | Method::Update | Method::Info | Method::Message | Method::Options => {
                     calls.answer(now, transaction, request, &denial(Status::PENDING, "Request Pending"));
                 }
                 Method::Ack
                 | Method::Cancel
                 | Method::Register
-                | Method::Prack
                 | Method::Refer
                 | Method::Subscribe
                 | Method::Notify
@@ -315,7 +323,7 @@ impl Calls {
 }
 
 /// The methods that peers may use towards this agent.
-pub(super) const ALLOWED: &str = "INVITE, ACK, CANCEL, BYE, OPTIONS, UPDATE, INFO, MESSAGE";
+pub(super) const ALLOWED: &str = "INVITE, ACK, CANCEL, BYE, OPTIONS, PRACK, UPDATE, INFO, MESSAGE";
 /// The type of bodies that it understands.
 pub(super) const SDP: &str = "application/sdp";
 /// Requests of a call that are under way.

@@ -51,6 +51,10 @@ pub(crate) struct Call {
     pub(crate) is_over: bool,
     /// The time at which the call is ended: first for ringing too long, later for lasting too long.
     pub(crate) deadline: Option<Instant>,
+    /// The time at which the session ends unless one of the sides refreshes it (RFC 4028).
+    pub(crate) expires: Option<Instant>,
+    /// The dialog with the called side that a reliable provisional response has made, until the call is answered.
+    pub(crate) early: Option<Dialog>,
     pub(crate) record: Record,
     /// Call-ID and tag of this side of each of its dialogs.
     pub(crate) dialogs: Vec<(String, String)>,
@@ -88,7 +92,7 @@ pub(crate) struct Exchange {
     pub(crate) request: Box<Request>,
     pub(crate) essentials: Box<Essentials>,
     pub(crate) client: Option<TransactionId>,
-    /// The request that was sent to the other side, without Via.
+    /// What makes a dialog of the request that was sent to the other side.
     pub(crate) sent: Option<Box<Request>>,
     pub(crate) step: Step,
     /// The request had a session description.
@@ -157,13 +161,31 @@ impl Call {
             .filter(|exchange| self.waits(exchange.number))
             .filter_map(|exchange| exchange.asked_at)
             .map(|at| at + patience);
-        firewall.chain(self.deadline).min()
+        firewall.chain(self.deadline).chain(self.expires).min()
     }
 }
 
 impl Exchange {
     pub(crate) fn is_invite(&self) -> bool {
         self.request.method == Method::Invite
+    }
+
+    /// Returns whether session descriptions in it are offers and answers.
+    pub(crate) fn has_media(&self) -> bool {
+        matches!(self.request.method, Method::Invite | Method::Update | Method::Prack)
+    }
+
+    /// Returns whether it tells each side where the other is reached from now on (RFC 3261 §12.2, RFC 3311 §5.1).
+    pub(crate) fn refreshes_target(&self) -> bool {
+        matches!(self.request.method, Method::Invite | Method::Update)
+    }
+
+    /// Takes note that nothing more is due. The request is not needed any more but for its method, and the first one of a call
+    /// stays as long as the call.
+    pub(crate) fn settle(&mut self) {
+        self.step = Step::Done;
+        let method = self.request.method.clone();
+        *self.request = Request::new(method, "");
     }
 
     /// Returns whether nothing more is due.

@@ -30,6 +30,8 @@ impl Ending {
     pub(super) const NO_ANSWER: Self = ending(Status::UNAVAILABLE, "No Answer", "no_answer", "");
     pub(super) const TOO_LONG: Self =
         ending(Status::OK, "", "too_long", "SIP;cause=408;text=\"Longest Call Reached\"");
+    pub(super) const EXPIRED: Self =
+        ending(Status::OK, "", "expired", "SIP;cause=408;text=\"Session Was Not Refreshed\"");
     pub(super) const NO_ACK: Self = ending(Status::OK, "", "no_ack", "SIP;cause=408;text=\"No ACK\"");
     pub(super) const LOST: Self =
         ending(Status::OK, "", "lost", "SIP;cause=481;text=\"Other Side Has No Call\"");

@@ -14,7 +14,7 @@ impl Calls {
     /// Opens what media towards the asker need, and passes the request on once that is open.
     pub(super) fn open_for_request(&mut self, now: Instant, call: &mut Call, number: u32) {
         let Some(exchange) = call.exchange(number) else { return };
-        let is_media = matches!(exchange.request.method, Method::Invite | Method::Update);
+        let is_media = exchange.has_media();
         let side = exchange.from;
         if is_media && !exchange.request.body.is_empty() {
             let (headers, body) = (exchange.request.headers.clone(), exchange.request.body.clone());
@@ -81,16 +81,16 @@ impl Calls {
         let hops = exchange.essentials.max_forwards.unwrap_or(70).saturating_sub(1).min(70);
         let flow = self.way(call, to);
         let contact = self.contact(flow);
-        let call_id = self.endpoint.tag();
-        let leg = call.leg_mut(to);
-        let mut request = match &mut leg.dialog {
-            Some(dialog) => dialog.request(original.method.clone()),
-            None => forward::first_invite(&original, leg, call_id),
+        let Some(mut request) = self.request(call, to, &original) else {
+            let reason = "Nothing to Acknowledge";
+            let denial = Denial { status: Status::NO_SUCH_CALL, reason, retry_after: false };
+            return self.deny(now, call, number, &denial);
         };
         forward::complete(&mut request, &original, hops, &contact);
         let cseq = request.headers.first(&HeaderName::CSeq).and_then(|value| value.split(' ').next());
         let sent_number = cseq.and_then(|number| number.parse().ok()).unwrap_or(1);
-        let Some(client) = self.endpoint.request(now, request.clone(), flow) else {
+        let sent = forward::what_makes_a_dialog(&request);
+        let Some(client) = self.endpoint.request(now, request, flow) else {
             let reason = "No Way to the Other Side";
             let denial = Denial { status: Status::SERVICE_UNAVAILABLE, reason, retry_after: false };
             return self.deny(now, call, number, &denial);
@@ -98,17 +98,37 @@ impl Calls {
         self.transactions.insert(client, Purpose::Exchange(call.id, number));
         if let Some(exchange) = call.exchange(number) {
             exchange.client = Some(client);
-            exchange.sent = Some(Box::new(request));
+            exchange.sent = Some(Box::new(sent));
             exchange.sent_number = sent_number;
             exchange.step = Step::Forwarded;
         }
     }
 
+    /// Creates the request to the other side: within its dialog, or the INVITE that begins one. `None` if it acknowledges
+    /// a response that was not passed on.
+    fn request(&mut self, call: &mut Call, to: Side, original: &Request) -> Option<Request> {
+        let call_id = self.endpoint.tag();
+        if original.method == Method::Prack {
+            let number = call.exchange(1)?.sent_number;
+            let rack = forward::rack(&original.headers, number)?;
+            let mut prack = call.early.as_mut()?.request(Method::Prack);
+            prack.headers.push(HeaderName::RAck, rack);
+            return Some(prack);
+        }
+        let leg = call.leg_mut(to);
+        Some(match &mut leg.dialog {
+            Some(dialog) => dialog.request(original.method.clone()),
+            None => forward::first_invite(original, leg, call_id),
+        })
+    }
+
     /// Returns where requests to a side go.
     pub(super) fn way(&self, call: &Call, side: Side) -> Flow {
         let leg = call.leg(side);
+        let early = call.early.as_ref().filter(|_| side == Side::B);
         let has_address = |flow: Flow| self.endpoint.address(flow.transport, flow.remote).is_some();
-        leg.dialog.as_ref().map_or(leg.flow, |dialog| forward::way(leg, dialog, has_address))
+        let dialog = leg.dialog.as_ref().or(early);
+        dialog.map_or(leg.flow, |dialog| forward::way(leg, dialog, has_address))
     }
 
     /// Returns the Contact that a peer is told.
@@ -152,8 +172,7 @@ impl Calls {
             return;
         }
         if !exchange.answer_is_in_ack() {
-            exchange.step = Step::Done;
-            return;
+            return exchange.settle();
         }
         let side = exchange.from;
         // The asker has done its part, whatever becomes of its answer.
@@ -177,10 +196,10 @@ impl Calls {
     /// Acknowledges to the other side with what the asker's ACK says.
     pub(super) fn pass_ack(&mut self, call: &mut Call, number: u32, ack: &Request) {
         self.acknowledge(call, number, Some(ack));
-        if let Some(exchange) = call.exchange(number) {
-            exchange.step = Step::Done;
-        }
         self.commit(call, number);
+        if let Some(exchange) = call.exchange(number) {
+            exchange.settle();
+        }
     }
 
     /// Sends the ACK for a success to the side that was asked.
@@ -202,7 +221,7 @@ impl Calls {
     pub(super) fn commit(&mut self, call: &mut Call, number: u32) {
         let Some(exchange) = call.exchange(number) else { return };
         let (from, offered) = (exchange.from, exchange.offered.take());
-        let has_media = exchange.is_invite() || exchange.request.method == Method::Update;
+        let has_media = exchange.has_media();
         if let Some(streams) = offered {
             call.leg_mut(from).streams = streams;
         }

@@ -152,6 +152,9 @@ impl Calls {
             tracing::warn!(call = call.record.call_id, "the firewall does not answer in time");
             return self.refuse_exchange(now, call, number);
         }
+        if call.expires.is_some_and(|at| at <= now) {
+            return self.end(now, call, Ending::EXPIRED, None);
+        }
         if call.deadline.is_some_and(|at| at <= now) {
             let ending = if call.is_up { Ending::TOO_LONG } else { Ending::NO_ANSWER };
             self.end(now, call, ending, None);

@@ -1,24 +1,62 @@
 //! The parts of a message that go to the other side: everything but what belongs to a hop, to a dialog, or to an
 //! extension that is not here (RFC 3261 §16.6 is for proxies; RFC 7092 for agents as this one).
 
+use std::time::Duration;
+
 use sip::{Dialog, Flow, HeaderName, Headers, Method, NameAddr, Request, Response, SipUri, Transport};
 
 use super::admission::ALLOWED;
 use super::call::Leg;
 
-/// Copies what goes on.
+/// The extensions that work through this agent: reliable provisional responses (RFC 3262), session timers (RFC 4028).
+pub(crate) const EXTENSIONS: [&str; 2] = ["100rel", "timer"];
+
+/// Copies what goes on; of extensions those that work through this agent.
 pub(super) fn copy(from: &Headers, to: &mut Headers) {
     for (name, value) in from.iter().filter(|(name, _)| goes_on(name)) {
         to.push(name.clone(), value);
     }
+    for name in [HeaderName::Require, HeaderName::Supported] {
+        let works = |tag: &&str| EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(tag));
+        let tags: Vec<&str> = from.list(&name).unwrap_or_default().into_iter().filter(works).collect();
+        if !tags.is_empty() {
+            to.push(name, tags.join(", "));
+        }
+    }
+}
+
+/// Returns whether a provisional response is one that PRACK has to confirm (RFC 3262 §3).
+pub(super) fn is_reliable(response: &Response) -> bool {
+    response.headers.lists(&HeaderName::Require, "100rel")
+        && response.headers.first(&HeaderName::RSeq).is_some()
+}
+
+/// Returns the value of RAck for the other side, whose INVITE has another number; `None` if it is malformed (RFC 3262 §7.2).
+pub(super) fn rack(headers: &Headers, number: u32) -> Option<String> {
+    let mut words = headers.first(&HeaderName::RAck)?.split([' ', '\t']).filter(|word| !word.is_empty());
+    let (response, request, method) = (words.next()?, words.next()?, words.next()?);
+    let is_number = |text: &str| text.parse::<u32>().is_ok();
+    let is_fine = is_number(response) && is_number(request) && method == "INVITE" && words.next().is_none();
+    is_fine.then(|| format!("{response} {number} INVITE"))
+}
+
+/// Returns how long a session lasts without being refreshed, if a success says so (RFC 4028 §4); no shorter than may be asked
+/// for.
+pub(super) fn session_interval(headers: &Headers) -> Option<Duration> {
+    let value = headers.first(&HeaderName::SessionExpires)?;
+    let seconds: u32 = value.split(';').next()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds.into()).max(SHORTEST_SESSION))
 }
 
 fn goes_on(name: &HeaderName) -> bool {
     match name {
         HeaderName::ContentEncoding
         | HeaderName::ContentType
+        | HeaderName::MinSe
         | HeaderName::Reason
         | HeaderName::RetryAfter
+        | HeaderName::RSeq
+        | HeaderName::SessionExpires
         | HeaderName::Other(_) => true,
         HeaderName::Allow
         | HeaderName::CallId
@@ -27,14 +65,11 @@ fn goes_on(name: &HeaderName) -> bool {
         | HeaderName::CSeq
         | HeaderName::From
         | HeaderName::MaxForwards
-        | HeaderName::MinSe
         | HeaderName::ProxyRequire
         | HeaderName::RAck
         | HeaderName::RecordRoute
         | HeaderName::Require
         | HeaderName::Route
-        | HeaderName::RSeq
-        | HeaderName::SessionExpires
         | HeaderName::Supported
         | HeaderName::To
         | HeaderName::Unsupported
@@ -60,6 +95,15 @@ pub(super) fn first_invite(request: &Request, leg: &Leg, call_id: String) -> Req
     invite.headers.push(HeaderName::CallId, call_id);
     invite.headers.push(HeaderName::CSeq, "1 INVITE");
     invite
+}
+
+/// Returns the part of a request that makes a dialog together with a response to it.
+pub(super) fn what_makes_a_dialog(request: &Request) -> Request {
+    let mut part = Request::new(request.method.clone(), "");
+    if let Some(from) = request.headers.first(&HeaderName::From) {
+        part.headers.push(HeaderName::From, from);
+    }
+    part
 }
 
 /// Completes a request to the other side: one hop less, where we are, what we understand, and all that goes on.
@@ -125,6 +169,8 @@ pub(super) fn parameter(transport: Transport) -> String {
     }
 }
 
+/// The shortest session interval (RFC 4028 §5).
+const SHORTEST_SESSION: Duration = Duration::from_secs(90);
 /// The header fields that speak of a body.
 const OF_BODY: [&str; 5] =
     ["Content-Type", "Content-Encoding", "Content-Disposition", "Content-Language", "MIME-Version"];

@@ -126,8 +126,11 @@ impl Calls {
             return self.end(now, call, Ending::BAD_ANSWER, None);
         }
         let Some(exchange) = call.exchange(number) else { return };
-        let (side, is_media) =
-            (exchange.from.other(), exchange.is_invite() || exchange.request.method == Method::Update);
+        let (side, is_media) = (exchange.from.other(), exchange.has_media());
+        if class == StatusClass::Provisional && !self.meet_early(call, number, &response, &essentials) {
+            return;
+        }
+        let Some(exchange) = call.exchange(number) else { return };
         if class == StatusClass::Success && exchange.is_invite() && !exchange.answer_is_in_ack() {
             self.acknowledge(call, number, None);
         }
@@ -135,8 +138,8 @@ impl Calls {
             let kind = response.headers.first(&HeaderName::ContentType);
             let streams = match self.read_media(call, side, kind, &response.body) {
                 Ok(streams) => streams,
-                // Ringing is worth being told even without early media.
-                Err(_) if class == StatusClass::Provisional => {
+                // Ringing is worth being told even without early media, unless its answer counts.
+                Err(_) if class == StatusClass::Provisional && !forward::is_reliable(&response) => {
                     self.counters.early_media_refused += 1;
                     forward::strip_body(&mut response);
                     return self.pass_response(now, call, number, &response, &essentials);
@@ -172,20 +175,50 @@ impl Calls {
     ) -> bool {
         let Some(exchange) = call.exchange(number) else { return false };
         let (side, sent) = (exchange.from.other(), exchange.sent.clone());
-        let is_media = exchange.is_invite() || exchange.request.method == Method::Update;
+        let refreshes_target = exchange.refreshes_target();
+        if exchange.request.method == Method::Prack {
+            return true;
+        }
+        let early = if side == Side::B { call.early.take() } else { None };
         let leg = call.leg_mut(side);
         if let Some(dialog) = &mut leg.dialog {
-            if is_media {
+            if refreshes_target {
                 dialog.refresh_target(&response.headers);
             }
             return true;
         }
         let dialog = sent.and_then(|sent| Dialog::of_client(&sent, response, essentials).ok());
-        let Some(dialog) = dialog else { return false };
+        let Some(mut dialog) = dialog else { return false };
+        if let Some(early) = early.filter(|early| early.remote_tag() == dialog.remote_tag()) {
+            dialog.continue_from(&early);
+        }
         let (call_id, tag) = (dialog.call_id().to_owned(), dialog.local_tag().to_owned());
         leg.dialog = Some(dialog);
         self.enter(call, side, &call_id, tag);
         true
+    }
+
+    /// Makes the dialog in which a reliable provisional response is acknowledged (RFC 3262 §4); returns whether the response is
+    /// one to pass on. The caller can acknowledge those of one fork.
+    fn meet_early(
+        &mut self,
+        call: &mut Call,
+        number: u32,
+        response: &Response,
+        essentials: &Essentials,
+    ) -> bool {
+        if number != 1 || !forward::is_reliable(response) {
+            return true;
+        }
+        let is_first = |(fork, _): &(String, String)| Some(fork.as_str()) == essentials.to.tag();
+        if call.is_up || !call.forks.first().is_none_or(is_first) {
+            return false;
+        }
+        if call.early.is_none() {
+            let sent = call.exchange(number).and_then(|exchange| exchange.sent.clone());
+            call.early = sent.and_then(|sent| Dialog::of_client(&sent, response, essentials).ok());
+        }
+        call.early.is_some()
     }
 
     /// Passes a response on that refuses nothing.
@@ -201,14 +234,16 @@ impl Calls {
         let Some(mut passed) = self.response(call, number, response.status, fork) else { return };
         let Some(exchange) = call.exchange(number) else { return };
         let (from, server) = (exchange.from, exchange.server);
-        let (is_invite, is_media) =
-            (exchange.is_invite(), exchange.is_invite() || exchange.request.method == Method::Update);
-        let contact = is_media.then(|| self.contact(call.leg(from).flow));
+        let (is_invite, refreshes_target) = (exchange.is_invite(), exchange.refreshes_target());
+        let contact = refreshes_target.then(|| self.contact(call.leg(from).flow));
         forward::complete_response(&mut passed, response, contact.as_deref());
         for route in record_routes(call, number) {
             passed.headers.push(HeaderName::RecordRoute, route);
         }
         let is_success = response.status.class() == StatusClass::Success;
+        if is_success && refreshes_target {
+            call.expires = forward::session_interval(&response.headers).map(|interval| now + interval);
+        }
         if is_success && number == 1 {
             self.answered(now, call, fork);
         }
@@ -219,9 +254,8 @@ impl Calls {
             return;
         }
         exchange.step = if is_invite { Step::Accepted } else { Step::Done };
-        let target = exchange.request.headers.clone();
-        if is_media
-            && number != 1
+        let target = (refreshes_target && number != 1).then(|| exchange.request.headers.clone());
+        if let Some(target) = target
             && let Some(dialog) = &mut call.leg_mut(from).dialog
         {
             dialog.refresh_target(&target);

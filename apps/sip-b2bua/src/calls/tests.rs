@@ -2,6 +2,7 @@
 
 mod basic;
 mod chaos;
+mod extensions;
 mod faults;
 mod hostile;
 
@@ -44,7 +45,8 @@ fn address(text: &str) -> SocketAddr {
 
 fn endpoint(own: &str, seed: u8) -> Endpoint {
     let addresses = vec![(Transport::UDP, address(own)), (Transport::TCP, address(own))];
-    Endpoint::new(EndpointConfig::new(addresses), [seed; 32])
+    let extensions = forward::EXTENSIONS.map(str::to_owned).to_vec();
+    Endpoint::new(EndpointConfig { extensions, ..EndpointConfig::new(addresses) }, [seed; 32])
 }
 
 fn settings(transport: Transport) -> CallSettings {

@@ -118,6 +118,9 @@ impl Chaos {
                     }
                     remember(&mut self.answers, *response);
                 }
+                Event::Response { response, .. } if response.status.code() == 183 => {
+                    remember(&mut self.answers, *response);
+                }
                 Event::Request { transaction, request, .. } => {
                     let response = Response::to(&request, Status::OK, "");
                     self.world.caller.respond(self.world.now, transaction, &response);
@@ -148,6 +151,11 @@ impl Chaos {
         if self.dice.random_ratio(7, 8) {
             response.headers.push(HeaderName::Contact, format!("<sip:b@{CALLEE}>"));
         }
+        if code == 183 {
+            response.headers.push(HeaderName::Require, "100rel");
+            response.headers.push(HeaderName::RSeq, "1");
+        }
+        response.headers.push(HeaderName::SessionExpires, "90");
         add_body(&mut response.headers, &mut response.body, body);
         self.world.callee.respond(self.world.now, transaction, &response);
     }
@@ -166,9 +174,10 @@ impl Chaos {
             }
             2 | 3 if !self.answers.is_empty() => {
                 let answer = &self.answers[self.dice.random_range(0..self.answers.len())];
-                let methods = [Method::Bye, Method::Invite, Method::Update, Method::Info, Method::Message];
+                let methods = [Method::Bye, Method::Invite, Method::Update, Method::Info, Method::Prack];
                 let method = methods[self.dice.random_range(0..methods.len())].clone();
                 let mut request = in_dialog(answer, method, self.number);
+                request.headers.push(HeaderName::RAck, "1 1 INVITE");
                 add_body(&mut request.headers, &mut request.body, ["", OFFER][self.dice.random_range(0..2)]);
                 self.world.caller.request(now, request, to);
             }

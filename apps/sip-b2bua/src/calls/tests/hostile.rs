@@ -61,7 +61,7 @@ fn what_cannot_become_a_call_costs_nothing() {
         (400, Box::new(set(HeaderName::Contact, "*"))),
         (400, Box::new(set(HeaderName::From, "<sip:a@10.1.8.3>"))),
         (415, Box::new(set(HeaderName::ContentType, "multipart/mixed"))),
-        (420, Box::new(set(HeaderName::Require, "100rel"))),
+        (420, Box::new(set(HeaderName::Require, "path"))),
         (416, Box::new(|request| request.uri = "sips:4711@10.1.8.1".into())),
         (
             405,
