@@ -1,7 +1,7 @@
 //! Two telephones of our own, for calls that last as long as a test wants them to: it decides what happens between their steps.
 
 use std::net::UdpSocket;
-use std::time::{Duration, Instant as Clock};
+use std::time::{Duration, Instant as Clock, SystemTime};
 
 use bytes::Bytes;
 use sip::{
@@ -15,9 +15,27 @@ use crate::network::{AGENT, INSIDE, Network, OUTSIDE, Place};
 
 /// A user agent over UDP.
 struct Phone {
+    who: Who,
     endpoint: Endpoint,
     socket: UdpSocket,
     start: Clock,
+    heard: Vec<Heard>,
+}
+
+/// One of the two telephones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Who {
+    Caller,
+    Callee,
+}
+
+/// A message that a telephone has sent or received.
+#[derive(Clone, Debug)]
+pub(crate) struct Heard {
+    pub(crate) at: SystemTime,
+    pub(crate) by: Who,
+    pub(crate) is_sent: bool,
+    pub(crate) line: String,
 }
 
 /// A caller inside and a called side outside.
@@ -37,13 +55,21 @@ pub(crate) struct Phones {
     answers_at_once: bool,
 }
 
+impl std::fmt::Display for Heard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let direction = if self.is_sent { "says" } else { "hears" };
+        write!(f, "{:?} {direction} {}", self.by, self.line)
+    }
+}
+
 impl Phone {
-    fn new(network: &Network, place: Place, own: &str) -> Self {
+    fn new(who: Who, network: &Network, place: Place, own: &str) -> Self {
         let address = format!("{own}:5060");
         let socket = network.within(place, || UdpSocket::bind(&address).unwrap());
         socket.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
         let own = (Transport::UDP, address.parse().unwrap());
-        Self { endpoint: Endpoint::new(EndpointConfig::new(vec![own]), [3; 32]), socket, start: Clock::now() }
+        let endpoint = Endpoint::new(EndpointConfig::new(vec![own]), [3; 32]);
+        Self { who, endpoint, socket, start: Clock::now(), heard: Vec::new() }
     }
 
     fn now(&self) -> Instant {
@@ -56,6 +82,7 @@ impl Phone {
         let mut buffer = [0; 65_535];
         if let Ok((length, remote)) = self.socket.recv_from(&mut buffer) {
             let octets = Bytes::copy_from_slice(&buffer[..length]);
+            self.note(false, &octets);
             self.endpoint.handle_packet(self.now(), Flow::new(Transport::UDP, remote), &octets);
         }
         self.endpoint.handle_timeout(self.now());
@@ -64,16 +91,22 @@ impl Phone {
 
     fn flush(&mut self) {
         while let Some(sent) = self.endpoint.poll_transmit() {
+            self.note(true, &sent.octets);
             self.socket.send_to(&sent.octets, sent.flow.remote).unwrap();
         }
+    }
+
+    fn note(&mut self, is_sent: bool, octets: &[u8]) {
+        let line = String::from_utf8_lossy(octets).lines().next().unwrap_or_default().to_owned();
+        self.heard.push(Heard { at: SystemTime::now(), by: self.who, is_sent, line });
     }
 }
 
 impl Phones {
     pub(crate) fn new(network: &Network) -> Self {
         Self {
-            caller: Phone::new(network, Place::Inside, INSIDE),
-            callee: Phone::new(network, Place::Outside, OUTSIDE),
+            caller: Phone::new(Who::Caller, network, Place::Inside, INSIDE),
+            callee: Phone::new(Who::Callee, network, Place::Outside, OUTSIDE),
             calls: 0,
             answers: Vec::new(),
             asked: Vec::new(),
@@ -147,8 +180,16 @@ impl Phones {
         let start = Clock::now();
         while !holds(self) {
             self.turn();
-            assert!(start.elapsed() < PATIENCE, "{:?} {:?}\n{}", self.answers, self.asked, log());
+            let heard = || self.heard().iter().map(Heard::to_string).collect::<Vec<_>>().join("\n");
+            assert!(start.elapsed() < PATIENCE, "{}\n{}", heard(), log());
         }
+    }
+
+    /// Returns everything that was sent and received, in the order of time.
+    pub(crate) fn heard(&self) -> Vec<Heard> {
+        let mut all = [self.caller.heard.as_slice(), &self.callee.heard].concat();
+        all.sort_by_key(|heard| heard.at);
+        all
     }
 
     /// Lets both telephones do what is due.
