@@ -1,0 +1,34 @@
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+class ModelError(ValueError): ...
+
+class PlanError(ValueError):
+    line: int
+    key: str
+
+def predict(
+    transport: str,
+    rtt_ms: NDArray[np.float64],
+    loss: NDArray[np.float64],
+    rate: NDArray[np.float64],
+    model: str,
+    processing_ms: float,
+    rto_ms: float | None,
+    profile: str,
+) -> NDArray[np.float64]: ...
+def distribution(
+    transport: str,
+    rtt_ms: float,
+    loss: float,
+    rate: float,
+    processing_ms: float,
+    rto_ms: float | None,
+    profile: str,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def simulate(
+    plan: str, seeds: list[int] | None, jobs: int | None, progress: Callable[[int, int], object] | None
+) -> str: ...
+def plan_of_json(json: str) -> str: ...

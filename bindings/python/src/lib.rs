@@ -1,0 +1,26 @@
+//! What the Python package `headway` has from Rust. `python/headway/__init__.py` gives it its Python face.
+//!
+//! No panic crosses, and nothing that runs long holds the interpreter's lock. All values are plain: numbers, arrays, and text,
+//! in the terms of the command line.
+
+#![forbid(unsafe_code)]
+
+use pyo3::exceptions::PyValueError;
+use pyo3::{create_exception, pymodule};
+
+mod predict;
+mod simulate;
+mod waiting;
+
+create_exception!(headway, ModelError, PyValueError, "A model has no answer for what it was asked.");
+create_exception!(headway, PlanError, PyValueError, "A plan is wrong; `line` and `key` say where.");
+
+#[pymodule]
+mod _headway {
+    #[pymodule_export]
+    use super::predict::{distribution, predict};
+    #[pymodule_export]
+    use super::simulate::{plan_of_json, simulate};
+    #[pymodule_export]
+    use super::{ModelError, PlanError};
+}

@@ -1,0 +1,250 @@
+//! The models, for many points at once.
+
+use std::num::NonZeroU32;
+use std::thread;
+use std::time::Duration;
+
+use lab::StopSignal;
+use models::resequencing::{self, Profile, Scenario, Transport};
+use models::studies::{Conditions, Flow, s1, s4};
+use models::{ModelError, Probability, Rate};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::{Bound, PyErr, PyResult, Python, pyfunction};
+
+use crate::waiting::wait_for;
+
+/// What a model is asked about, but for the path and the load.
+#[derive(Clone, Copy)]
+struct Question {
+    transport: Transport,
+    model: Model,
+    processing: Duration,
+    rto: Option<Duration>,
+    profile: Profile,
+}
+
+/// A path and a load.
+#[derive(Clone, Copy)]
+struct Point {
+    rtt_ms: f64,
+    loss: f64,
+    rate: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Model {
+    S1,
+    S4,
+    Resequencing,
+}
+
+/// Returns the mean response time of each point in milliseconds.
+#[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "the Python face has names and defaults"
+)]
+pub(crate) fn predict<'py>(
+    py: Python<'py>,
+    transport: &str,
+    rtt_ms: PyReadonlyArray1<'py, f64>,
+    loss: PyReadonlyArray1<'py, f64>,
+    rate: PyReadonlyArray1<'py, f64>,
+    model: &str,
+    processing_ms: f64,
+    rto_ms: Option<f64>,
+    profile: &str,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let question = Question::new(transport, model, processing_ms, rto_ms, profile)?;
+    let (rtt_ms, loss, rate) = (rtt_ms.as_slice()?, loss.as_slice()?, rate.as_slice()?);
+    let points: Vec<Point> = rtt_ms
+        .iter()
+        .zip(loss)
+        .zip(rate)
+        .map(|((&rtt_ms, &loss), &rate)| Point { rtt_ms, loss, rate })
+        .collect();
+    let stop = StopSignal::default();
+    let raised = stop.clone();
+    let means = wait_for(py, &stop, || Ok(()), move || question.means(&points, &raised))?.map_err(refused)?;
+    Ok(PyArray1::from_vec(py, means))
+}
+
+/// Returns the distribution of the response time: times in milliseconds, and with which probability a response takes longer.
+#[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::type_complexity,
+    reason = "the Python face has names and defaults"
+)]
+pub(crate) fn distribution<'py>(
+    py: Python<'py>,
+    transport: &str,
+    rtt_ms: f64,
+    loss: f64,
+    rate: f64,
+    processing_ms: f64,
+    rto_ms: Option<f64>,
+    profile: &str,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    let question = Question::new(transport, "resequencing", processing_ms, rto_ms, profile)?;
+    let scenario = question.scenario(Point { rtt_ms, loss, rate }).map_err(refused)?;
+    let ccdf = py
+        .detach(|| resequencing::response_time(&scenario, &question.transport))
+        .map_err(refused_model)?
+        .ccdf;
+    let times = ccdf.iter().map(|point| point.response_ms).collect();
+    let probabilities = ccdf.iter().map(|point| point.probability).collect();
+    Ok((PyArray1::from_vec(py, times), PyArray1::from_vec(py, probabilities)))
+}
+
+impl Question {
+    fn new(
+        transport: &str,
+        model: &str,
+        processing_ms: f64,
+        rto_ms: Option<f64>,
+        profile: &str,
+    ) -> PyResult<Self> {
+        let model = match model {
+            "resequencing" => Model::Resequencing,
+            "S1" => Model::S1,
+            "S4" => Model::S4,
+            _ => return Err(unknown("model", model, "'resequencing', 'S1' or 'S4'")),
+        };
+        let profile = match profile {
+            "signalling" => Profile::Signalling,
+            "rfc9260" => Profile::Rfc9260,
+            _ => return Err(unknown("profile", profile, "'signalling' or 'rfc9260'")),
+        };
+        Ok(Self {
+            transport: transport_of(transport)?,
+            model,
+            processing: milliseconds("processing_ms", processing_ms).map_err(refused)?,
+            rto: rto_ms.map(|rto| milliseconds("rto_ms", rto)).transpose().map_err(refused)?,
+            profile,
+        })
+    }
+
+    /// Returns the means, worked out on all processors; an infinite one where the model says so.
+    fn means(&self, points: &[Point], stop: &StopSignal) -> Result<Vec<f64>, String> {
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        let share = points.len().div_ceil(workers).max(LEAST_SHARE);
+        let work = |(number, points): (usize, &[Point])| -> Result<Vec<f64>, String> {
+            let mean = |(index, point): (usize, &Point)| {
+                self.mean(*point).map_err(|error| format!("point {}: {error}", number * share + index))
+            };
+            points.iter().enumerate().take_while(|_| !stop.is_raised()).map(mean).collect()
+        };
+        let shares: Vec<Result<Vec<f64>, String>> = thread::scope(|scope| {
+            let begin = |chunk| scope.spawn(move || work(chunk));
+            let begun: Vec<_> = points.chunks(share).enumerate().map(begin).collect();
+            let ended = begun.into_iter().map(thread::ScopedJoinHandle::join);
+            ended.map(|share| share.unwrap_or_else(|_| Err("the model broke off".to_owned()))).collect()
+        });
+        Ok(shares.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    fn mean(&self, point: Point) -> Result<f64, String> {
+        let mean = match self.model {
+            Model::Resequencing => {
+                let scenario = self.scenario(point)?;
+                resequencing::response_time(&scenario, &self.transport).map(|prediction| prediction.mean)
+            }
+            Model::S1 | Model::S4 => self.by_study(point)?,
+        };
+        match mean {
+            Ok(mean) => Ok(mean.as_secs_f64() * 1e3),
+            Err(ModelError::Diverges { .. }) => Ok(f64::INFINITY),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn by_study(&self, point: Point) -> Result<Result<Duration, ModelError>, String> {
+        let scenario = self.scenario(point)?;
+        let conditions = Conditions {
+            rtt: scenario.rtt,
+            loss: scenario.loss,
+            rate: scenario.rate,
+            rto: self.rto.unwrap_or(STUDY_RTO),
+            processing: self.processing,
+        };
+        let flow = match self.transport {
+            Transport::Sctp { streams } => Flow::Streams(streams),
+            Transport::SctpUnordered => Flow::Unordered,
+            Transport::Tcp { connections } => Flow::Connections(connections),
+            Transport::Udp { first_timeout } if self.model == Model::S4 => {
+                return Ok(s4::udp_response_time(
+                    scenario.rtt,
+                    scenario.loss,
+                    first_timeout,
+                    self.processing,
+                ));
+            }
+            Transport::Udp { .. } => {
+                return Err("S1 has no formula for udp; ask 'S4' or 'resequencing'".to_owned());
+            }
+            Transport::Quic { .. } => {
+                return Err("the studies have no formula for quic; ask 'resequencing'".to_owned());
+            }
+        };
+        let derivation = match self.model {
+            Model::S1 => s1::response_time(&conditions, flow),
+            Model::S4 | Model::Resequencing => s4::response_time(&conditions, flow),
+        };
+        Ok(derivation.map(|derivation| derivation.response_time))
+    }
+
+    fn scenario(&self, point: Point) -> Result<Scenario, String> {
+        Ok(Scenario {
+            rtt: milliseconds("rtt_ms", point.rtt_ms)?,
+            loss: Probability::new(point.loss).map_err(|error| format!("loss: {error}"))?,
+            rate: Rate::per_second(point.rate).map_err(|error| format!("rate: {error}"))?,
+            processing: self.processing,
+            profile: self.profile,
+            rto_min: self.rto,
+        })
+    }
+}
+
+/// Reads a transport as the command line names it.
+fn transport_of(name: &str) -> PyResult<Transport> {
+    let known = "'sctp:N', 'sctp:unordered', 'tcp', 'tcp:N', 'quic:N' or 'udp'";
+    let (protocol, lanes) = name.split_once(':').unwrap_or((name, ""));
+    let number = || match lanes {
+        "" => Ok(NonZeroU32::MIN),
+        _ => lanes.parse().map_err(|_| unknown("transport", name, known)),
+    };
+    match (protocol, lanes) {
+        ("sctp", "unordered") => Ok(Transport::SctpUnordered),
+        ("sctp", _) => Ok(Transport::Sctp { streams: number()? }),
+        ("tcp", _) => Ok(Transport::Tcp { connections: number()? }),
+        ("quic", _) => Ok(Transport::Quic { streams: number()? }),
+        ("udp", "") => Ok(Transport::Udp { first_timeout: UDP_FIRST_TIMEOUT }),
+        _ => Err(unknown("transport", name, known)),
+    }
+}
+
+fn milliseconds(name: &str, value: f64) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(value / 1e3)
+        .map_err(|_| format!("{name} is {value}: it must be a number of milliseconds, at least 0"))
+}
+
+fn unknown(name: &str, value: &str, known: &str) -> PyErr {
+    refused(format!("{name} is '{value}': it must be {known}"))
+}
+
+fn refused(because: String) -> PyErr {
+    crate::ModelError::new_err(because)
+}
+
+fn refused_model(error: ModelError) -> PyErr {
+    refused(error.to_string())
+}
+
+/// The retransmission timeout of the studies.
+const STUDY_RTO: Duration = Duration::from_secs(1);
+/// T1 of SIP, RFC 3261 §17.1.1.1.
+const UDP_FIRST_TIMEOUT: Duration = Duration::from_millis(500);
+/// Fewer points than these are not worth a thread.
+const LEAST_SHARE: usize = 64;
