@@ -1,4 +1,4 @@
-//! What the Python package `headway` has from Rust. `python/headway/__init__.py` gives it its Python face.
+//! The part of the Python package `headway` that is written in Rust. `python/headway/__init__.py` gives it its Python face.
 //!
 //! No panic crosses, and nothing that runs long holds the interpreter's lock. All values are plain: numbers, arrays, and text,
 //! in the terms of the command line.

@@ -13,7 +13,7 @@ use pyo3::{Bound, PyErr, PyResult, Python, pyfunction};
 
 use crate::waiting::wait_for;
 
-/// What a model is asked about, but for the path and the load.
+/// The question that is put to a model, but for the path and the load.
 #[derive(Clone, Copy)]
 struct Question {
     transport: Transport,

@@ -1,4 +1,4 @@
-//! Plans in virtual time.
+//! The runs of a plan in virtual time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Work that runs long, beside an interpreter that goes on.
+//! The waiting for work that runs long, while the interpreter goes on.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
@@ -9,8 +9,9 @@ use lab::StopSignal;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::{PyErr, PyResult, Python};
 
-/// Does some work on a thread of its own, without the interpreter's lock, and looks up ten times a second and at the end: for
-/// an interrupt, and for what `look` has to say. An error of either raises the signal, by which the work should end soon.
+/// Returns what some work gives that is done on a thread of its own, without the interpreter's lock. The caller looks up ten
+/// times a second and at the end, for an interrupt and by `look`; an error of either raises the signal, by which the work
+/// should end soon.
 pub(crate) fn wait_for<T: Send + 'static>(
     py: Python<'_>,
     stop: &StopSignal,
