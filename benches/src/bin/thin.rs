@@ -48,7 +48,7 @@ fn send(octets: usize, to: SocketAddr, port: SctpPort) -> Result<Instant, Failur
     let begun = Instant::now();
     for number in 1..=MESSAGES {
         association.send(Message::ordered(StreamId::new(0), payload.clone()))?;
-        thread::sleep((begun + INTERVAL * number).saturating_duration_since(Instant::now()));
+        thread::park_timeout((begun + INTERVAL * number).saturating_duration_since(Instant::now()));
     }
     association.shutdown()?;
     Ok(begun)
