@@ -45,8 +45,9 @@ fn main() {
     let ladder = std::thread::scope(|scope| {
         let network = &network;
         scope.spawn(move || network.within(Place::Middle, || serve(controlled)));
+        // Before its session with the middlebox is open calls are refused, rightly.
         while !page(network).contains("sip_middlebox_up{middlebox=\"edge\"} 1") {
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::yield_now();
         }
         let ladder = call(network, &audit);
         // Without anybody who commands it, the agent ends.
