@@ -44,6 +44,8 @@ pub struct Fragmenting<H> {
 pub struct FragmentCounters {
     /// Packets that did not fit.
     pub packets_cut: u64,
+    /// Packets that did not fit, and were dropped because they may not be cut.
+    pub packets_dropped: u64,
     /// The number of fragments they were cut into.
     pub fragments_sent: u64,
     /// The number of packets put together from fragments.
@@ -77,6 +79,11 @@ impl<H> Fragmenting<H> {
             partial: BTreeMap::new(),
             counters: FragmentCounters::default(),
         }
+    }
+
+    /// Changes what the link carries, in octets with the IP header, from the next packet on. At least 68.
+    pub fn set_mtu_bytes(&mut self, mtu_bytes: usize) {
+        self.mtu_bytes = mtu_bytes.max(LEAST_MTU_BYTES);
     }
 
     /// Returns the counters of everything so far.
@@ -180,7 +187,7 @@ impl<H: Host> Host for Fragmenting<H> {
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
-        if self.cut.is_empty() {
+        while self.cut.is_empty() {
             self.scratch.clear();
             let outgoing = self.host.poll_transmit(now, &mut self.scratch)?;
             let scratch = core::mem::take(&mut self.scratch);
@@ -191,13 +198,24 @@ impl<H: Host> Host for Fragmenting<H> {
                 self.scratch = scratch;
                 return Some(outgoing);
             }
-            scratch[..outgoing.len].chunks(longest.max(1)).for_each(|packet| self.cut(&outgoing, packet));
+            for packet in scratch[..outgoing.len].chunks(longest.max(1)) {
+                // What may not be cut vanishes, and nobody is told: a black hole (RFC 2923 §2.1).
+                if self.host.allows_fragments() {
+                    self.cut(&outgoing, packet);
+                } else {
+                    self.counters.packets_dropped += 1;
+                }
+            }
             self.scratch = scratch;
         }
         let (outgoing, part) = self.cut.pop_front()?;
         self.counters.fragments_sent += 1;
         buffer.extend_from_slice(&part);
         Some(outgoing)
+    }
+
+    fn allows_fragments(&self) -> bool {
+        self.host.allows_fragments()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

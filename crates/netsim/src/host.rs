@@ -25,6 +25,11 @@ pub trait Host {
     /// Appends the next payload to `buffer` and says where it goes; `None` when there is nothing to send now.
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing>;
 
+    /// Returns whether IP may cut the packet that [`poll_transmit`](Host::poll_transmit) gave last into fragments. Default: it may.
+    fn allows_fragments(&self) -> bool {
+        true
+    }
+
     /// Returns when to call [`handle_timeout`](Host::handle_timeout), or `None` when only a packet changes
     /// anything.
     fn poll_timeout(&self) -> Option<Instant>;

@@ -3,7 +3,9 @@
 //! What this owns: the order of calls between world, endpoint and application, and the mapping between IP packets
 //! and SCTP datagrams. What not: any protocol decision.
 
-use sctp_core::{AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, Event, Transmit};
+use sctp_core::{
+    AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, Event, Fragmentation, Transmit,
+};
 use virtual_time::Instant;
 
 use crate::host::{Host, Outgoing, Packet, Protocol};
@@ -50,13 +52,21 @@ pub struct SctpHost<A> {
     pub application: A,
     udp_port: u16,
     ignored: u64,
+    /// The mark of the packet that was given last.
+    fragmentation: Fragmentation,
 }
 
 impl<A: Application> SctpHost<A> {
     /// Creates a host that speaks SCTP over IP, and over UDP at the registered port 9899 (RFC 6951 §5.1).
     #[must_use]
     pub const fn new(endpoint: Endpoint, application: A) -> Self {
-        Self { endpoint, application, udp_port: ENCAPSULATION_PORT, ignored: 0 }
+        Self {
+            endpoint,
+            application,
+            udp_port: ENCAPSULATION_PORT,
+            ignored: 0,
+            fragmentation: Fragmentation::Allowed,
+        }
     }
 
     /// Takes UDP port `udp_port` for encapsulation instead; for hosts behind a port-changing middlebox, or several
@@ -137,11 +147,19 @@ impl<A: Application> Host for SctpHost<A> {
         loop {
             let is_anything_told = self.tell_events(now);
             if let Some(transmit) = self.endpoint.poll_transmit(now, buffer) {
+                self.fragmentation = transmit.fragmentation;
                 return Some(self.outgoing(&transmit));
             }
             if !is_anything_told {
                 return None;
             }
+        }
+    }
+
+    fn allows_fragments(&self) -> bool {
+        match self.fragmentation {
+            Fragmentation::Allowed => true,
+            Fragmentation::Forbidden => false,
         }
     }
 

@@ -53,7 +53,8 @@ impl Host for Agent {
         if self.is_server {
             self.requests_heard += 1;
             self.outgoing.push_back(Bytes::copy_from_slice(packet.payload));
-        } else if self.requester.handle_response(packet.payload).unwrap() == workload::ResponseNovelty::First
+        } else if self.requester.handle_response(now, packet.payload).unwrap()
+            == workload::ResponseNovelty::First
         {
             self.answered_at.push(millis(now));
         }

@@ -32,6 +32,9 @@ pub enum Arrivals {
         /// Length of the silence after it.
         off: Duration,
     },
+    /// Exponential intervals on a clock that ticks: a message leaves with the first tick at or after its time, as from a program whose
+    /// kernel wakes it by ticks.
+    Ticks(Duration),
     /// Recorded intervals: message *n* follows message *n − 1* (the first one follows the start) by the *n*-th
     /// of them. The trace is played once; what lies beyond the run's duration is not sent.
     Trace(Vec<Duration>),
@@ -53,10 +56,13 @@ impl ArrivalProcess {
     ///
     /// # Errors
     ///
-    /// [`ArrivalsError::ZeroInterval`], and [`ArrivalsError::ZeroBurst`] for bursts of no length.
+    /// [`ArrivalsError::ZeroInterval`]; [`ArrivalsError::ZeroBurst`] for bursts and [`ArrivalsError::ZeroTick`] for ticks of no length.
     pub fn new(arrivals: Arrivals, interval: Duration, seed: u64) -> Result<Self, ArrivalsError> {
         if interval.is_zero() {
             return Err(ArrivalsError::ZeroInterval);
+        }
+        if arrivals == Arrivals::Ticks(Duration::ZERO) {
+            return Err(ArrivalsError::ZeroTick);
         }
         if matches!(arrivals, Arrivals::OnOff { on: Duration::ZERO, .. }) {
             return Err(ArrivalsError::ZeroBurst);
@@ -72,6 +78,11 @@ impl ArrivalProcess {
             Arrivals::Constant if first => Duration::ZERO,
             Arrivals::Constant => self.clock.saturating_add(self.interval),
             Arrivals::Poisson => self.clock.saturating_add(exponential(&mut self.rng, self.interval)),
+            Arrivals::Ticks(tick) => {
+                self.clock = self.clock.saturating_add(exponential(&mut self.rng, self.interval));
+                self.drawn += 1;
+                return Some(at_tick(self.clock, *tick));
+            }
             Arrivals::OnOff { on, off } => {
                 let share = on.as_secs_f64() / (on.as_secs_f64() + off.as_secs_f64());
                 let mean = seconds(self.interval.as_secs_f64() * share);
@@ -89,7 +100,7 @@ impl ArrivalProcess {
 
 /// The name of an arrival process, before its trace file is read.
 ///
-/// Grammar: `poisson`, `constant`, `onoff:ON,OFF` with durations as in `onoff:200ms,800ms`, `trace:FILE`.
+/// Grammar: `poisson`, `constant`, `onoff:ON,OFF` with durations as in `onoff:200ms,800ms`, `ticks:4ms`, `trace:FILE`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum ArrivalSpec {
     /// The process [`Arrivals::Constant`].
@@ -104,6 +115,8 @@ pub enum ArrivalSpec {
         /// Length of the silence after it.
         off: Duration,
     },
+    /// The process [`Arrivals::Ticks`].
+    Ticks(Duration),
     /// [`Arrivals::Trace`] out of this file; its text is for [`parse_trace`].
     Trace(String),
 }
@@ -119,6 +132,7 @@ impl ArrivalSpec {
             Self::Constant => Ok(Arrivals::Constant),
             Self::Poisson => Ok(Arrivals::Poisson),
             Self::OnOff { on, off } => Ok(Arrivals::OnOff { on, off }),
+            Self::Ticks(tick) => Ok(Arrivals::Ticks(tick)),
             Self::Trace(path) => Err(path),
         }
     }
@@ -138,6 +152,10 @@ impl FromStr for ArrivalSpec {
                 let (on, off) = (parse_duration(on)?, parse_duration(off)?);
                 if on.is_zero() { Err(ArrivalsError::ZeroBurst) } else { Ok(Self::OnOff { on, off }) }
             }
+            ("ticks", Some(tick)) => {
+                let tick = parse_duration(tick).map_err(ArrivalsError::Tick)?;
+                if tick.is_zero() { Err(ArrivalsError::ZeroTick) } else { Ok(Self::Ticks(tick)) }
+            }
             ("trace", Some(file)) if !file.is_empty() => Ok(Self::Trace(file.to_owned())),
             _ => Err(ArrivalsError::Unreadable(text.to_owned())),
         }
@@ -150,6 +168,7 @@ impl fmt::Display for ArrivalSpec {
             Self::Constant => f.write_str("constant"),
             Self::Poisson => f.write_str("poisson"),
             Self::OnOff { on, off } => write!(f, "onoff:{on:?},{off:?}"),
+            Self::Ticks(tick) => write!(f, "ticks:{tick:?}"),
             Self::Trace(file) => write!(f, "trace:{file}"),
         }
     }
@@ -164,8 +183,14 @@ pub enum ArrivalsError {
     /// Bursts without length carry nothing.
     #[error("onoff: the first duration, the length of a burst, must be above zero")]
     ZeroBurst,
+    /// A clock without ticks stands still.
+    #[error("ticks: the duration between two ticks must be above zero")]
+    ZeroTick,
+    /// The duration between two ticks of `ticks` cannot be read.
+    #[error("ticks: {0}")]
+    Tick(DurationError),
     /// The text is not in the grammar of [`ArrivalSpec`].
-    #[error("`{0}` is no arrival process: use poisson, constant, onoff:200ms,800ms or trace:FILE")]
+    #[error("`{0}` is no arrival process: use poisson, constant, onoff:200ms,800ms, ticks:4ms or trace:FILE")]
     Unreadable(String),
     /// One of the two durations of `onoff`.
     #[error("onoff: {0}")]
@@ -182,6 +207,12 @@ fn exponential(rng: &mut Xoshiro256PlusPlus, mean: Duration) -> Duration {
 fn with_silences(clock: Duration, on: Duration, off: Duration) -> Duration {
     let bursts_over = u32::try_from(clock.as_nanos() / on.as_nanos().max(1)).unwrap_or(u32::MAX);
     clock.saturating_add(off.saturating_mul(bursts_over))
+}
+
+/// Returns the first tick at or after a time.
+fn at_tick(time: Duration, tick: Duration) -> Duration {
+    let ticks = time.as_nanos().div_ceil(tick.as_nanos().max(1));
+    tick.saturating_mul(u32::try_from(ticks).unwrap_or(u32::MAX))
 }
 
 fn seconds(value: f64) -> Duration {

@@ -43,7 +43,8 @@ pub use arrivals::{ArrivalProcess, ArrivalSpec, Arrivals, ArrivalsError, TraceEr
 pub use framer::{FramingError, StreamFramer};
 pub use message::{HEADER_BYTES, Message, MessageError, MessageNumber, MessageSize, SendTime};
 pub use requester::{
-    Datagram, RequesterCounters, ResponseNovelty, RetransmissionConfig, Transmission, UdpRequester,
+    Datagram, FirstTimeout, RequesterCounters, ResponseNovelty, RetransmissionConfig, Transmission,
+    UdpRequester,
 };
 pub use sample::{LATE_SEND_BOUND, Lane, Sample};
 pub use spans::ExponentialSpans;

@@ -19,6 +19,7 @@ pub struct UdpRequester {
     config: RetransmissionConfig,
     pending: BTreeMap<MessageNumber, Transaction>,
     timers: BTreeSet<(Instant, MessageNumber)>,
+    round_trip: RoundTrip,
     to_send: VecDeque<Datagram>,
     counters: RequesterCounters,
 }
@@ -31,6 +32,7 @@ impl UdpRequester {
             config,
             pending: BTreeMap::new(),
             timers: BTreeSet::new(),
+            round_trip: RoundTrip::default(),
             to_send: VecDeque::new(),
             counters: RequesterCounters::default(),
         }
@@ -45,8 +47,9 @@ impl UdpRequester {
         let transaction = Transaction {
             message: message.clone(),
             gives_up_at: now + self.config.timer_b(),
-            next_wait: self.config.t1,
+            next_wait: self.first_wait(),
             next_at: now,
+            sent_once_at: None,
         };
         self.pending.insert(number, transaction);
         self.transmit(now, number, Transmission::First);
@@ -57,14 +60,18 @@ impl UdpRequester {
     /// # Errors
     ///
     /// [`MessageError`] for octets that are not a message.
-    pub fn handle_response(&mut self, wire: &[u8]) -> Result<ResponseNovelty, MessageError> {
-        Ok(self.handle_answer(Message::decode(wire)?.number))
+    pub fn handle_response(&mut self, now: Instant, wire: &[u8]) -> Result<ResponseNovelty, MessageError> {
+        Ok(self.handle_answer(now, Message::decode(wire)?.number))
     }
 
     /// Takes in that a request was answered, by a message of whatever kind.
-    pub fn handle_answer(&mut self, number: MessageNumber) -> ResponseNovelty {
+    pub fn handle_answer(&mut self, now: Instant, number: MessageNumber) -> ResponseNovelty {
         match self.pending.remove(&number) {
             Some(transaction) => {
+                // The answer to a request that was repeated may be to any of its copies (RFC 6298 §3).
+                if let Some(sent_at) = transaction.sent_once_at {
+                    self.round_trip.measure(now.since(sent_at));
+                }
                 self.timers.remove(&(transaction.next_at, number));
                 self.to_send.retain(|datagram| datagram.number != number);
                 self.counters.responses += 1;
@@ -113,11 +120,25 @@ impl UdpRequester {
         &self.counters
     }
 
+    /// Returns how long to wait before a request is repeated for the first time.
+    fn first_wait(&self) -> Duration {
+        match self.config.first_timeout {
+            FirstTimeout::T1 => self.config.t1,
+            FirstTimeout::Estimated => {
+                self.round_trip.timeout().map_or(self.config.t1, |wait| wait.min(self.config.t1))
+            }
+        }
+    }
+
     /// Queues a datagram and sets the timer for what follows it: the next repetition, or the surrender.
     fn transmit(&mut self, now: Instant, number: MessageNumber, transmission: Transmission) {
         let Some(transaction) = self.pending.get_mut(&number) else { return };
         transaction.next_at = (now + transaction.next_wait).min(transaction.gives_up_at);
         transaction.next_wait = transaction.next_wait.saturating_mul(2);
+        transaction.sent_once_at = match transmission {
+            Transmission::First => Some(now),
+            Transmission::Repeated => None,
+        };
         self.timers.insert((transaction.next_at, number));
         self.to_send.push_back(Datagram { number, transmission, message: transaction.message.clone() });
     }
@@ -129,6 +150,19 @@ pub struct RetransmissionConfig {
     /// The estimate of the round-trip time and first timeout, T1 of RFC 3261 §17.1.1.1. Default 500 ms, which that section
     /// allows to lower only in closed networks.
     pub t1: Duration,
+    /// Whether T1 is the first timeout, or what was measured. Default [`FirstTimeout::T1`].
+    pub first_timeout: FirstTimeout,
+}
+
+/// The first timeout of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FirstTimeout {
+    /// T1, whatever the round-trip time is.
+    #[default]
+    T1,
+    /// The smoothed round-trip time and four times its mean deviation, 200 ms at least as in Linux' TCP (RFC 6298 §2.3 has other bounds);
+    /// T1 before the first measurement, and at most.
+    Estimated,
 }
 
 impl RetransmissionConfig {
@@ -141,7 +175,7 @@ impl RetransmissionConfig {
 
 impl Default for RetransmissionConfig {
     fn default() -> Self {
-        Self { t1: Duration::from_millis(500) }
+        Self { t1: Duration::from_millis(500), first_timeout: FirstTimeout::T1 }
     }
 }
 
@@ -196,7 +230,34 @@ struct Transaction {
     next_wait: Duration,
     /// Key of its timer.
     next_at: Instant,
+    /// The time of its only transmission; `None` when there were several.
+    sent_once_at: Option<Instant>,
 }
+
+/// The estimate of the round-trip time (RFC 6298 §2).
+#[derive(Debug, Default)]
+struct RoundTrip {
+    /// The smoothed value and its mean deviation.
+    estimate: Option<[Duration; 2]>,
+}
+
+impl RoundTrip {
+    fn measure(&mut self, time: Duration) {
+        self.estimate = Some(match self.estimate {
+            None => [time, time / 2],
+            Some([smoothed, deviation]) => {
+                [(smoothed * 7 + time) / 8, (deviation * 3 + smoothed.abs_diff(time)) / 4]
+            }
+        });
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.estimate.map(|[smoothed, deviation]| smoothed + (deviation * 4).max(LEAST_DEVIATION))
+    }
+}
+
+/// The least that is waited beyond the smoothed round-trip time, as in Linux' TCP.
+const LEAST_DEVIATION: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests;

@@ -38,7 +38,7 @@ impl<'de> Deserialize<'de> for Arrivals {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Text(spec) = Text::<ArrivalSpec>::deserialize(deserializer)?;
         let name = spec.to_string();
-        let no_trace = "a plan reads no trace files: use poisson, constant or onoff";
+        let no_trace = "a plan reads no trace files: use poisson, constant, onoff or ticks";
         Ok(Self { name, law: spec.into_arrivals().map_err(|_path| de::Error::custom(no_trace))? })
     }
 }

@@ -111,3 +111,15 @@ proptest! {
         drop(text.parse::<ArrivalSpec>());
     }
 }
+
+#[test]
+fn messages_leave_with_the_first_tick_at_or_after_their_time() {
+    let tick = Duration::from_millis(4);
+    let ticking = offsets(Arrivals::Ticks(tick), 3, 1000);
+    for (at_tick, free) in ticking.iter().zip(offsets(Arrivals::Poisson, 3, 1000)) {
+        assert_eq!(at_tick.as_nanos() % tick.as_nanos(), 0);
+        assert!(*at_tick >= free && *at_tick < free + tick);
+    }
+    assert_eq!("ticks:4ms".parse(), Ok(ArrivalSpec::Ticks(tick)));
+    assert_eq!("ticks:0ms".parse::<ArrivalSpec>(), Err(ArrivalsError::ZeroTick));
+}

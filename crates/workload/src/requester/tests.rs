@@ -56,10 +56,10 @@ fn a_response_ends_the_repetitions_and_its_duplicate_is_told_apart() {
     let mut requester = requester();
     requester.request(Instant::EPOCH, ONE, wire(ONE));
     requester.handle_timeout(after(500));
-    assert_eq!(requester.handle_response(&wire(ONE)), Ok(ResponseNovelty::First));
+    assert_eq!(requester.handle_response(after(600), &wire(ONE)), Ok(ResponseNovelty::First));
     assert_eq!(requester.poll_timeout(), None);
     assert_eq!(requester.poll_transmit(), None, "what was not sent yet need not be sent any more");
-    assert_eq!(requester.handle_response(&wire(ONE)), Ok(ResponseNovelty::Repeated));
+    assert_eq!(requester.handle_response(after(600), &wire(ONE)), Ok(ResponseNovelty::Repeated));
     assert_eq!(requester.counters().stray_responses, 1);
 }
 
@@ -80,7 +80,29 @@ fn requests_have_timers_of_their_own() {
 fn octets_that_are_no_message_change_nothing() {
     let mut requester = requester();
     requester.request(Instant::EPOCH, ONE, wire(ONE));
-    assert!(requester.handle_response(b"SIP/2.0 200 OK").is_err());
+    assert!(requester.handle_response(after(600), b"SIP/2.0 200 OK").is_err());
     assert_eq!(requester.counters().responses, 0);
     assert!(requester.poll_timeout().is_some());
+}
+
+/// RFC 6298 §2: the smoothed time and four deviations, of which 200 ms are the least; a request that was repeated measures nothing (§3).
+#[test]
+fn an_estimated_first_timeout_follows_the_answers_to_requests_sent_once() {
+    let config =
+        RetransmissionConfig { first_timeout: FirstTimeout::Estimated, ..RetransmissionConfig::default() };
+    let mut requester = UdpRequester::new(config);
+    requester.request(Instant::EPOCH, ONE, wire(ONE));
+    assert_eq!(requester.poll_timeout(), Some(after(500)), "nothing is measured yet");
+    requester.handle_answer(after(40), ONE);
+    let [two, three] = [2, 3].map(MessageNumber);
+    requester.request(after(100), two, wire(two));
+    assert_eq!(
+        requester.poll_timeout(),
+        Some(after(100 + 40 + 200)),
+        "four deviations of 20 ms are less than 200"
+    );
+    requester.handle_timeout(after(340));
+    requester.handle_answer(after(1000), two);
+    requester.request(after(1000), three, wire(three));
+    assert_eq!(requester.poll_timeout(), Some(after(1000 + 240)), "which copy was answered is not known");
 }

@@ -7,14 +7,14 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use models::resequencing;
-use workload::RetransmissionConfig;
+use workload::{FirstTimeout, RetransmissionConfig};
 
 use self::simulated::{UdpClient, UdpServer};
 use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
     TransportError, TransportFacts,
 };
-use crate::transport::{FlowError, RealError};
+use crate::transport::{FlowError, FlowPlan, RealError};
 
 /// UDP, whose requests the client repeats.
 #[derive(Debug)]
@@ -23,6 +23,7 @@ pub(super) struct Udp;
 static FACTS: TransportFacts = TransportFacts {
     forms: &[("udp", "SIP-like retransmission")],
     most_message_bytes: Some(65_507),
+    has_profiles: true,
     ..TransportFacts::new("udp", Carriage::Datagrams, 7..8)
 };
 
@@ -62,7 +63,8 @@ impl Transport for Udp {
 
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError> {
         let [here, there] = ends.first;
-        let client = UdpClient::new(ends.client()?, ends.begin_at(), here, there);
+        let config = config(ends.plan.profile.as_deref()).map_err(FlowError::at("profile"))?;
+        let client = UdpClient::new(ends.client()?, ends.begin_at(), config, here, there);
         let server = UdpServer::new(ends.server()?, there);
         Ok([Box::new(client), Box::new(server)])
     }
@@ -74,6 +76,10 @@ impl Transport for Udp {
         lost.iter().map(message).collect()
     }
 
+    fn refused_on_real_packets(&self, flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
+        flow.profile.is_some().then_some(("profile", "on real packets the timer of UDP is that of RFC 3261"))
+    }
+
     fn load<'a>(&'a self, errand: Errand<'a>) -> Task<'a, Result<FlowRun, RealError>> {
         Box::pin(real::load(errand))
     }
@@ -81,4 +87,14 @@ impl Transport for Udp {
     fn listen<'a>(&'a self, at: Listening<'a>) -> Task<'a, Result<Vec<Listener>, RealError>> {
         Box::pin(real::listen(at))
     }
+}
+
+/// Returns the timers of a profile.
+fn config(profile: Option<&str>) -> Result<RetransmissionConfig, String> {
+    let first_timeout = match profile {
+        None | Some("rfc3261") => FirstTimeout::T1,
+        Some("estimated") => FirstTimeout::Estimated,
+        Some(other) => return Err(format!("UDP has no profile `{other}`: use rfc3261 or estimated")),
+    };
+    Ok(RetransmissionConfig { first_timeout, ..RetransmissionConfig::default() })
 }

@@ -39,7 +39,7 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
             // An ICMP error is as good as a lost packet: the request is repeated.
             received = socket.recv(&mut buffer) => if let Ok(len) = received
                 && let Some(number) = client.workload().kind().number(&buffer[..len])
-                && requester.handle_answer(MessageNumber(number)) == ResponseNovelty::First
+                && requester.handle_answer(alarm.now(), MessageNumber(number)) == ResponseNovelty::First
             {
                 client.on_response(alarm.now(), 0, &buffer[..len], None);
             },

@@ -22,8 +22,14 @@ pub(super) struct UdpClient {
 }
 
 impl UdpClient {
-    pub(super) fn new(client: Client, begins_at: Instant, local: IpAddr, peer: IpAddr) -> Self {
-        let requester = UdpRequester::new(RetransmissionConfig::default());
+    pub(super) fn new(
+        client: Client,
+        begins_at: Instant,
+        config: RetransmissionConfig,
+        local: IpAddr,
+        peer: IpAddr,
+    ) -> Self {
+        let requester = UdpRequester::new(config);
         Self { client, begins_at: Some(begins_at), requester, local, peer }
     }
 }
@@ -31,7 +37,7 @@ impl UdpClient {
 impl Host for UdpClient {
     fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
         let Some(number) = self.client.workload().kind().number(packet.payload) else { return };
-        if self.requester.handle_answer(MessageNumber(number)) == ResponseNovelty::First {
+        if self.requester.handle_answer(now, MessageNumber(number)) == ResponseNovelty::First {
             self.client.on_response(now, 0, packet.payload, None);
         }
     }
