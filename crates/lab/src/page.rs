@@ -87,6 +87,8 @@ pub enum Mark {
     Dots,
     /// Abscissas of what never came, marked at the upper edge.
     Missing,
+    /// Points by twos, each two joined by an arrow from the first to the second.
+    Arrows,
 }
 
 /// A figure: axes, and which series it shows is in the series.

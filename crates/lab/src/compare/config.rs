@@ -13,7 +13,7 @@ use workload::MessageSize;
 
 pub use names::BackendChoice;
 
-use crate::simulation::{LinkPlan, Named, Scenario};
+use crate::simulation::{AddressFamily, LinkPlan, Named, Scenario};
 use crate::stop::StopSignal;
 use crate::text::{Span, Text};
 use crate::traffic::{Arrivals, ClientPlan, ServerPlan, Workload};
@@ -108,6 +108,8 @@ impl CompareConfig {
     pub fn scenario(&self, transport: TransportSpec) -> Scenario {
         let between = [CLIENT, SERVER].map(str::to_owned);
         Scenario {
+            addresses: AddressFamily::default(),
+            switch_after: None,
             hosts: between.to_vec(),
             routers: Vec::new(),
             links: Named::one("path", LinkPlan::new(between, &self.request_path, &self.response_path)),

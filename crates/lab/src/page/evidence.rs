@@ -56,7 +56,9 @@ impl Estimate {
         let middle = (share + squared / 2.0) / (1.0 + squared);
         let half = NORMAL / (1.0 + squared)
             * (share * (1.0 - share) / independent + squared / independent / 4.0).sqrt();
-        (count > 0).then_some(Self { value: share, interval: Some([middle - half, middle + half]) })
+        // At a share of nothing the lower end is nothing, but for the last digit.
+        let low = (middle - half).max(0.0);
+        (count > 0).then_some(Self { value: share, interval: Some([low, middle + half]) })
     }
 
     /// Returns the value without its interval.

@@ -29,6 +29,7 @@ pub(super) fn figure(figure: &Figure, series: &[&Series]) -> String {
             Mark::Bars => canvas.bars(series, kind),
             Mark::Steps => canvas.steps(series),
             Mark::Missing => canvas.dashes(series),
+            Mark::Arrows => canvas.arrows(series),
             Mark::Dots => canvas.path(series, "dots", |x, y| format!("M{x:.1} {y:.1}h0")),
             Mark::Model => canvas.path(series, "line model", |x, y| format!("L{x:.1} {y:.1}")),
             Mark::Points if !figure.x.names.is_empty() => canvas.marks(series, kind),
@@ -84,6 +85,7 @@ fn sign(mark: Mark, kind: usize) -> String {
         Mark::Points => format!("<path class=\"line\" d=\"M0 7h26\"/>{}", shape(13.0, 7.0, mark, kind)),
         Mark::Model => "<path class=\"line model\" d=\"M0 7h26\"/>".to_owned(),
         Mark::Steps => "<path class=\"line\" d=\"M0 7h26\"/>".to_owned(),
+        Mark::Arrows => "<path class=\"line\" d=\"M0 7h24m-6 -4l6 4l-6 4\"/>".to_owned(),
         Mark::Bars => "<path class=\"bar\" d=\"M6 2h14v10h-14z\"/>".to_owned(),
         Mark::Dots => "<path class=\"dots\" d=\"M5 9h0M13 5h0M21 9h0\"/>".to_owned(),
         Mark::Measured | Mark::Published | Mark::Heat | Mark::Missing => shape(13.0, 7.0, mark, kind),
@@ -267,6 +269,23 @@ impl Canvas {
         self.put(format_args!("<path class=\"missing\" d=\"{path}\"/>"));
     }
 
+    /// Draws an arrow for every two points, with its head at the second.
+    fn arrows(&mut self, series: &Series) {
+        let mut path = String::new();
+        let points: Vec<(f64, f64)> = pairs(series).collect();
+        for pair in points.chunks_exact(2) {
+            let [(from, begin), (to, end)] =
+                [pair[0], pair[1]].map(|(a, b)| (self.x.reach(a), self.y.reach(b)));
+            let back = (begin - end).atan2(from - to);
+            path += &format!("M{from:.1} {begin:.1}L{to:.1} {end:.1}");
+            for turn in [-HEAD_ANGLE, HEAD_ANGLE] {
+                let (sin, cos) = (back + turn).sin_cos();
+                path += &format!("M{to:.1} {end:.1}l{:.1} {:.1}", HEAD * cos, HEAD * sin);
+            }
+        }
+        self.put_within("line", &path);
+    }
+
     fn bars(&mut self, series: &Series, kind: usize) {
         let offset = (u32::try_from(kind).map_or(0.0, f64::from) - 1.0) * BAR;
         for (a, b) in pairs(series) {
@@ -332,6 +351,9 @@ const RIGHT: f64 = 546.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 292.0;
 const BAR: f64 = 9.0;
+/// The length of the head of an arrow, and the angle of its sides in radians.
+const HEAD: f64 = 7.0;
+const HEAD_ANGLE: f64 = 0.45;
 /// The points of a curve that can have a mark each.
 const MOST_MARKS: usize = 60;
 /// The words that come before the name of the thing itself in the name of a series.

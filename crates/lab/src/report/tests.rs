@@ -219,6 +219,16 @@ fn what_lies_beyond_an_axis_is_shown_as_beyond_it() {
 }
 
 #[test]
+fn points_by_twos_are_joined_by_arrows() {
+    let arrows = Series::new("f", "on its way", Mark::Arrows, [(1.0, 0.0), (2.0, 100.0), (2.0, 0.0)]);
+    let other = Series::new("f", "other", Mark::Points, [(3.0, 50.0)]);
+    let drawn = figure::figure(&percents(), &[&arrows, &other]);
+    let line = drawn.lines().find(|line| line.contains("class=\"line\"")).unwrap();
+    assert!(line.contains("M70.0 292.0L308.0 16.0M308.0 16.0l"), "{line}");
+    assert_eq!(line.matches('L').count(), 1, "a point without a second has no arrow: {line}");
+}
+
+#[test]
 fn all_three_files_are_written() {
     let raw = outcome(vec![run("tcp", &answered(20))]);
     let directory = std::env::temp_dir().join(format!("headway-report-test-{}", std::process::id()));

@@ -1,22 +1,25 @@
 //! A world from a scenario: stations, routers, links, and the two ends of each flow.
 //!
-//! Every flow has an address of its own on every interface of its two hosts, `10.host.interface.flow`, so that hosts tell
-//! flows apart by address alone.
+//! Every flow has an address of its own on every interface of its two hosts, `10.host.interface.flow` or, of IPv6,
+//! `fd00::host:interface:0:0:flow`, so that hosts tell flows apart by address alone.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use netsim::{HostId, InterfaceId, LinkId, LinkSpec, RouterId, World};
+use netsim::{Fragmenting, HostId, InterfaceId, LinkId, LinkSpec, RouterId, World};
 
 use super::error::SimulationError;
-use super::scenario::Scenario;
-use super::station::Station;
+use super::scenario::{AddressFamily, Scenario};
+use super::station::{SimulatedHost, Station};
 use crate::traffic::Measure;
-use crate::transport::{End, Ends, FlowError, FlowPlan, FlowSeed, StopRule};
+use crate::transport::{End, Ends, FlowError, FlowPlan, FlowSeed};
 
 /// A world, and where in it everything is.
 pub(super) struct Built {
-    pub(super) world: World<Station>,
+    pub(super) world: World<SimulatedHost>,
+    /// The hosts in the order of the plan.
+    pub(super) hosts: Vec<HostId>,
     pub(super) flows: Vec<FlowSeats>,
     pub(super) links: Vec<LinkId>,
 }
@@ -35,6 +38,7 @@ struct Site {
     number: u8,
     /// The interfaces of the host, each with the addresses of all flows.
     interfaces: Vec<InterfaceId>,
+    family: AddressFamily,
 }
 
 enum Spot {
@@ -51,7 +55,8 @@ pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Built, SimulationE
     let mut places = BTreeMap::new();
     for (index, name) in scenario.hosts.iter().enumerate() {
         let number = u8::try_from(index + 1).map_err(|_| SimulationError::TooMany { what: "hosts" })?;
-        sites.push(Site { id: world.add_host(Station::default()), number, interfaces: Vec::new() });
+        let id = world.add_host(simulated_host(scenario, name));
+        sites.push(Site { id, number, interfaces: Vec::new(), family: scenario.addresses });
         places.insert(name.as_str(), Spot::Host(index));
     }
     for name in &scenario.routers {
@@ -83,10 +88,10 @@ pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Built, SimulationE
         let number = u8::try_from(index + 1).map_err(|_| SimulationError::TooMany { what: "flows" })?;
         let addresses = [addresses(from, number), addresses(to, number)];
         let seed = FlowSeed { run: seed, number };
-        let [client, server] = ends(name, plan, &scenario.stop, seed, addresses.clone())?;
+        let [client, server] = ends(name, plan, scenario, seed, addresses.clone())?;
         let [client_addresses, server_addresses] = addresses;
-        let position = |world: &mut World<Station>, site: &Site, end, addresses| {
-            let station = world.host_mut(site.id);
+        let position = |world: &mut World<SimulatedHost>, site: &Site, end, addresses| {
+            let station = &mut world.host_mut(site.id).host;
             station.seat(end, addresses);
             (site.id, station.len() - 1)
         };
@@ -97,11 +102,18 @@ pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Built, SimulationE
         });
     }
     sites.iter().for_each(|site| world.wake(site.id));
-    Ok(Built { world, flows: seats, links })
+    let hosts = sites.iter().map(|site| site.id).collect();
+    Ok(Built { world, hosts, flows: seats, links })
+}
+
+/// Creates a host without ends, with IP as its links and flows want it.
+fn simulated_host(scenario: &Scenario, name: &str) -> SimulatedHost {
+    let mtu = scenario.mtu_of(name, Duration::ZERO).unwrap_or(usize::MAX);
+    Fragmenting::new(Station::default(), mtu)
 }
 
 fn interface(
-    world: &mut World<Station>,
+    world: &mut World<SimulatedHost>,
     sites: &mut [Site],
     place: &Spot,
     flows: u8,
@@ -113,7 +125,7 @@ fn interface(
     let site = &mut sites[index];
     let number = u8::try_from(site.interfaces.len())
         .map_err(|_| SimulationError::TooMany { what: "links of one host" })?;
-    let all: Vec<IpAddr> = (1..=flows.max(1)).map(|flow| address(site.number, number, flow)).collect();
+    let all: Vec<IpAddr> = (1..=flows.max(1)).map(|flow| address(site, number, flow)).collect();
     let id = world
         .add_interface(site.id, &all)
         .map_err(|error| SimulationError::new("links", error.to_string()))?;
@@ -121,21 +133,27 @@ fn interface(
     Ok(id)
 }
 
-fn address(host: u8, interface: u8, flow: u8) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(10, host, interface, flow))
+fn address(site: &Site, interface: u8, flow: u8) -> IpAddr {
+    match site.family {
+        AddressFamily::Ipv4 => IpAddr::V4(Ipv4Addr::new(10, site.number, interface, flow)),
+        AddressFamily::Ipv6 => {
+            let [host, interface, flow] = [site.number, interface, flow].map(u16::from);
+            IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, host, interface, 0, 0, flow))
+        }
+    }
 }
 
 /// Returns the addresses of one flow on a host, one per interface.
 fn addresses(site: &Site, flow: u8) -> Vec<IpAddr> {
     let numbers = 0..u8::try_from(site.interfaces.len()).unwrap_or(u8::MAX);
-    numbers.map(|interface| address(site.number, interface, flow)).collect()
+    numbers.map(|interface| address(site, interface, flow)).collect()
 }
 
 /// Returns the two ends of a flow, client first.
 fn ends(
     name: &str,
     plan: &FlowPlan,
-    stop: &StopRule,
+    scenario: &Scenario,
     seed: FlowSeed,
     addresses: [Vec<IpAddr>; 2],
 ) -> Result<[Box<dyn End>; 2], SimulationError> {
@@ -143,7 +161,8 @@ fn ends(
     let [Some(here), Some(there)] = [0, 1].map(|side| addresses[side].first().copied()) else {
         return Err(error("from", "its hosts have no link".to_owned()));
     };
-    let ends = Ends { plan, stop, seed, first: [here, there], addresses };
+    let switch_after = scenario.switch_after.map(|span| span.0);
+    let ends = Ends { plan, stop: &scenario.stop, seed, switch_after, first: [here, there], addresses };
     let made = plan.transport.0.transport().simulated(&ends);
     made.map_err(|FlowError { key, because }| error(key, because))
 }

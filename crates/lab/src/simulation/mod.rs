@@ -1,10 +1,10 @@
 //! Networks in virtual time: what a plan describes becomes a world, runs, and leaves figures behind.
 //!
 //! ```text
-//! Scenario ─► build ─► World<Station> ─► run ─► RunOutcome
-//!   hosts, routers,      a Station has an End per flow:     per flow: delays, losses,
-//!   links, flows         transport                          goodput; per queue: drops
-//!                        below Client or Server
+//! Scenario ─► build ─► World<SimulatedHost> ─► run ─► RunOutcome
+//!   hosts, routers,      a Station has an End per flow,     per flow: delays, losses,
+//!   links, flows         IP below it cuts packets:          goodput; per queue: drops
+//!                        transport below Client or Server
 //! ```
 //!
 //! A run is a function of (scenario, seed). Memory does not grow with its length, unless samples are asked for.
@@ -20,10 +20,11 @@ pub use error::SimulationError;
 pub use outcome::{FlowOutcome, LinkOutcome, RunOutcome};
 pub use run::{Watch, simulate};
 pub(crate) use run::{changes, check};
-pub use scenario::{LinkChange, LinkPlan, LinkWay, Named, Scenario, SwitchState};
+pub use scenario::{AddressFamily, LinkChange, LinkPlan, LinkWay, Named, Scenario, SwitchState};
 
 pub use crate::statistics::{Delays, Moments, OneWay, Spread, TransportCounts, Trip};
 pub use crate::text::{Span, Text};
 pub use crate::transport::{
-    CarrierName, FlowPlan, Halving, InitialWindowName, SctpOptions, StopRule, StudyRules, TcpOptions,
+    CarrierName, FlowPlan, Halving, InitialWindowName, PathOptions, SctpOptions, StopRule, StudyRules,
+    TcpOptions, ValidationName, WindowOptions,
 };

@@ -13,7 +13,7 @@ use super::build::{Built, FlowSeats, build};
 use super::error::SimulationError;
 use super::outcome::{FlowOutcome, LinkOutcome, RunOutcome};
 use super::scenario::{LinkPlan, Scenario, SwitchState};
-use super::station::Station;
+use super::station::SimulatedHost;
 use crate::stop::StopSignal;
 use crate::traffic::{Client, Measure};
 use crate::transport::{End, SEVERAL_FLOWS, own_losses};
@@ -62,7 +62,7 @@ pub fn simulate(scenario: &Scenario, seed: u64, watch: &Watch) -> Result<RunOutc
     Ok(RunOutcome { capture_failure, ..outcome(scenario, built) })
 }
 
-fn capture(world: &mut World<Station>, file: &CaptureFile) -> Result<(), SimulationError> {
+fn capture(world: &mut World<SimulatedHost>, file: &CaptureFile) -> Result<(), SimulationError> {
     match file.point {
         emulator::CapturePoint::Sender => capture_at(world, &file.path, CapturePoint::Departure),
         emulator::CapturePoint::Receiver => capture_at(world, &file.path, CapturePoint::Arrival),
@@ -73,7 +73,11 @@ fn capture(world: &mut World<Station>, file: &CaptureFile) -> Result<(), Simulat
     }
 }
 
-fn capture_at(world: &mut World<Station>, path: &Path, at: CapturePoint) -> Result<(), SimulationError> {
+fn capture_at(
+    world: &mut World<SimulatedHost>,
+    path: &Path,
+    at: CapturePoint,
+) -> Result<(), SimulationError> {
     let failed = |because: String| SimulationError::Capture { path: path.to_owned(), because };
     let file = File::create(path).map_err(|error| failed(error.to_string()))?;
     world
@@ -105,11 +109,11 @@ fn advance(built: &mut Built, deadline: Instant, stop: &StopSignal) -> bool {
     }
 }
 
-fn is_running(world: &World<Station>, flow: &FlowSeats) -> bool {
+fn is_running(world: &World<SimulatedHost>, flow: &FlowSeats) -> bool {
     if flow.measure == Measure::Goodput {
         return false;
     }
-    let end = |(host, position)| -> &dyn End { world.host(host).end(position) };
+    let end = |(host, position)| -> &dyn End { world.host(host).host.end(position) };
     let Some(client) = end(flow.client).client() else { return false };
     let completed = match flow.measure {
         Measure::Responses | Measure::Goodput => client.answered(),
@@ -142,6 +146,13 @@ fn apply(built: &mut Built, scenario: &Scenario, link: usize, change: usize) -> 
         let set = built.world.set_impairments(id, direction, impairments);
         set.map_err(|error| SimulationError::new(format!("links.{name}.changes"), error.to_string()))?;
     }
+    if plan.changes[change].mtu.is_some() {
+        let time = plan.changes[change].at.0;
+        for (host, name) in built.hosts.iter().zip(&scenario.hosts) {
+            let mtu = scenario.mtu_of(name, time).unwrap_or(usize::MAX);
+            built.world.with_host(*host, |host, _now| host.set_mtu_bytes(mtu));
+        }
+    }
     match plan.changes[change].state {
         Some(SwitchState::Up) => built.world.set_link_state(id, LinkState::Up),
         Some(SwitchState::Down) => built.world.set_link_state(id, LinkState::Down),
@@ -151,7 +162,7 @@ fn apply(built: &mut Built, scenario: &Scenario, link: usize, change: usize) -> 
 }
 
 fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
-    let Built { world, flows, links } = built;
+    let Built { world, flows, links, .. } = built;
     let counters = *world.counters();
     let payloads = |packets: &[KeptPacket]| packets.iter().map(|packet| packet.payload.clone()).collect();
     let (lost, first): (Vec<Vec<u8>>, Vec<Vec<u8>>) =
@@ -161,7 +172,7 @@ fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
     let names = scenario.links.iter().map(|(name, _)| name.to_owned());
     let links = names.zip(&links).map(|(name, link)| LinkOutcome { name, ways: ways(*link) }).collect();
     let mut ends: Vec<Vec<Option<Box<dyn End>>>> =
-        world.into_hosts().map(|station| station.into_ends().into_iter().map(Some).collect()).collect();
+        world.into_hosts().map(|host| host.host.into_ends().into_iter().map(Some).collect()).collect();
     let mut take = |(host, position): (netsim::HostId, usize)| ends[host.index()][position].take();
     let names = scenario.flows.iter().map(|(name, _)| name.to_owned());
     let of_flow = |(name, seats): (String, &FlowSeats)| {

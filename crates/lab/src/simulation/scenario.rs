@@ -1,6 +1,7 @@
 //! The words in which plans are written: hosts, routers, links, flows, and when it ends. Plans are written in these words.
 
 use core::fmt;
+use core::time::Duration;
 use std::collections::BTreeSet;
 
 use netem::{BitRate, Impairments, Loss, Probability, QueueLimit};
@@ -26,6 +27,23 @@ pub struct Scenario {
     pub flows: Named<FlowPlan>,
     /// The rule by which a run ends.
     pub stop: StopRule,
+    /// The family of the addresses. Default IPv4.
+    #[serde(default)]
+    pub addresses: AddressFamily,
+    /// How long a client waits for an answer before it goes on from the next address of its host: over TCP by new connections, on which what
+    /// was not answered is sent again, over QUIC by migration. Default it waits for ever; SCTP looks after its paths itself.
+    pub switch_after: Option<Span>,
+}
+
+/// The family of IP addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AddressFamily {
+    /// IPv4, with headers of 20 octets.
+    #[default]
+    Ipv4,
+    /// IPv6, with headers of 40 octets.
+    Ipv6,
 }
 
 /// A link: what it does to packets in both directions, and when that changes.
@@ -44,6 +62,9 @@ pub struct LinkPlan {
     pub rate: Option<Text<BitRate>>,
     /// The packets or octets that may wait for the link: `50p`, `64KiB`. Default unlimited.
     pub queue: Option<Text<QueueLimit>>,
+    /// Octets of the largest IP packet it carries. A longer one is cut into fragments by the host that sends it, or dropped there if IP may
+    /// not cut it, as with `flows.NAME.sctp.paths.mtu_discovery`. Default any.
+    pub mtu: Option<usize>,
     /// Numbers of packets to drop, counted from 1 in the first direction.
     #[serde(default)]
     pub drop: BTreeSet<u64>,
@@ -98,6 +119,8 @@ pub struct LinkChange {
     pub loss: Option<Text<Loss>>,
     /// The rate of the link from then on.
     pub rate: Option<Text<BitRate>>,
+    /// The largest IP packet from then on, in octets.
+    pub mtu: Option<usize>,
     /// Whether it carries anything from then on.
     pub state: Option<SwitchState>,
 }
@@ -118,6 +141,12 @@ impl Scenario {
     pub fn messages_per_second(&self) -> f64 {
         let intervals = self.flows.iter().filter_map(|(_, flow)| flow.mean_interval().ok());
         intervals.map(|interval| 1.0 / interval.as_secs_f64()).sum()
+    }
+
+    /// Returns the octets of the largest packet that a host can send after so long, by the least of its links; `None`: any.
+    pub(crate) fn mtu_of(&self, host: &str, time: Duration) -> Option<usize> {
+        let of_host = self.links.iter().filter(|(_, link)| link.between.iter().any(|end| end == host));
+        of_host.filter_map(|(_, link)| link.mtu_at(time)).min()
     }
 
     /// Returns the transports of its flows.
@@ -145,6 +174,7 @@ impl LinkPlan {
             loss: Some(Text(there.loss)),
             rate: there.rate.map(Text),
             queue: there.queue.map(Text),
+            mtu: None,
             drop: there.drop_packets.clone(),
             reorder: Some(Text(there.reorder)),
             duplicate: Some(Text(there.duplicate)),
@@ -211,6 +241,15 @@ impl LinkPlan {
             ways.iter_mut().for_each(|way| earlier.apply(way));
         }
         ways
+    }
+}
+
+impl LinkPlan {
+    /// Returns the octets of the largest packet it carries after so long; `None`: any.
+    pub(crate) fn mtu_at(&self, time: Duration) -> Option<usize> {
+        let changed = self.changes.iter().filter(|change| change.at.0 <= time);
+        let latest = changed.filter(|change| change.mtu.is_some()).max_by_key(|change| change.at.0);
+        latest.map_or(self.mtu, |change| change.mtu)
     }
 }
 

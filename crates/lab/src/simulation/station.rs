@@ -2,15 +2,20 @@
 
 use std::net::IpAddr;
 
-use netsim::{Host, Outgoing, Packet};
+use netsim::{Fragmenting, Host, Outgoing, Packet};
 use virtual_time::Instant;
 
 use crate::transport::End;
+
+/// A station on top of IP, which cuts what its links do not carry.
+pub(super) type SimulatedHost = Fragmenting<Station>;
 
 /// A simulated host.
 #[derive(Default)]
 pub(super) struct Station {
     ends: Vec<Seat>,
+    /// The end that sent last.
+    sent_last: usize,
 }
 
 struct Seat {
@@ -56,14 +61,19 @@ impl Host for Station {
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
-        for seat in self.ends.iter_mut().filter(|seat| seat.is_touched) {
+        for (index, seat) in self.ends.iter_mut().enumerate().filter(|(_, seat)| seat.is_touched) {
             if let Some(outgoing) = seat.end.poll_transmit(now, buffer) {
+                self.sent_last = index;
                 let source = outgoing.source.or_else(|| seat.addresses.first().copied());
                 return Some(Outgoing { source, ..outgoing });
             }
             seat.is_touched = false;
         }
         None
+    }
+
+    fn allows_fragments(&self) -> bool {
+        self.ends.get(self.sent_last).is_none_or(|seat| seat.end.allows_fragments())
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

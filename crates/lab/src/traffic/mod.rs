@@ -26,8 +26,8 @@ use bytes::Bytes;
 use virtual_time::Instant;
 
 pub use self::arrivals::{Arrivals, TraceFileError};
-pub(crate) use self::client::Client;
 pub use self::client::ClientPlan;
+pub(crate) use self::client::{Client, Pending};
 pub(crate) use self::framer::Framer;
 pub(crate) use self::server::Server;
 pub use self::server::ServerPlan;

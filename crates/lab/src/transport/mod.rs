@@ -18,6 +18,7 @@ mod real;
 mod s2;
 mod sctp;
 mod spec;
+mod switching;
 mod tcp;
 mod udp;
 
@@ -39,8 +40,12 @@ pub(crate) use real::{
 };
 pub use real::{Expected, Listener, Listening, RealError};
 pub use s2::{Halving, StudyRules};
-pub use sctp::{Carrier, CarrierName, EncapsulationPorts, InitialWindowName, SctpOptions};
+pub use sctp::{
+    Carrier, CarrierName, EncapsulationPorts, InitialWindowName, PathOptions, SctpOptions, ValidationName,
+    WindowOptions,
+};
 pub use spec::{Protocol, TransportSpec, described};
+use switching::Switching;
 pub use tcp::{MAX_CONNECTIONS, TcpOptions, set_tcp_congestion};
 
 use crate::lanes::Carriage;

@@ -1,6 +1,6 @@
 //! The scenarios that run on real packets, and the reasons why not the others.
 
-use crate::simulation::{Scenario, SimulationError};
+use crate::simulation::{AddressFamily, Scenario, SimulationError};
 use crate::traffic::Workload;
 use crate::transport::FlowSeed;
 
@@ -12,6 +12,12 @@ pub(crate) fn can_run(scenario: &Scenario) -> Result<(), SimulationError> {
     let refuse = |key: &str, because: &str| Err(SimulationError::new(key, format!("{because}; {REMEDY}")));
     if !scenario.routers.is_empty() {
         return refuse("routers", "namespaces are joined by one link, without routers");
+    }
+    if scenario.addresses == AddressFamily::Ipv6 {
+        return refuse("addresses", "the emulated link has IPv4 addresses");
+    }
+    if scenario.switch_after.is_some() {
+        return refuse("switch_after", "each namespace has one address");
     }
     let mut links = scenario.links.iter();
     let (Some((_, link)), None) = (links.next(), links.next()) else {

@@ -10,6 +10,7 @@ use super::peer::Peer;
 use super::stream::{Blocked, Stream};
 use crate::statistics::TransportCounts;
 use crate::traffic::Client;
+use crate::transport::Switching;
 
 /// Opens the connection when it is time, and sends what is due.
 pub(super) struct QuicClient {
@@ -17,6 +18,7 @@ pub(super) struct QuicClient {
     peer: Peer,
     to: SocketAddr,
     opens_at: Option<Instant>,
+    switching: Switching,
     connection: Option<ConnectionHandle>,
     /// The streams by lane; none before the connection is there.
     streams: Vec<Stream>,
@@ -25,13 +27,20 @@ pub(super) struct QuicClient {
 }
 
 impl QuicClient {
-    pub(super) fn new(client: Client, peer: Peer, to: SocketAddr, opens_at: Instant) -> Self {
+    pub(super) fn new(
+        client: Client,
+        peer: Peer,
+        to: SocketAddr,
+        opens_at: Instant,
+        switching: Switching,
+    ) -> Self {
         let (streams, blocked) = (Vec::new(), Blocked::default());
         Self {
             client,
             peer,
             to,
             opens_at: Some(opens_at),
+            switching,
             connection: None,
             streams,
             blocked,
@@ -124,6 +133,7 @@ impl QuicClient {
             match stream.incoming.next_message() {
                 Ok(Some(whole)) => {
                     let blocked = Some(self.blocked.count(now, &whole));
+                    self.switching.on_answer(now, self.client.workload().kind().number(&whole.octets));
                     self.client.on_response(now, lane, &whole.octets, blocked);
                 }
                 Ok(None) => return,
@@ -155,6 +165,7 @@ impl QuicClient {
                 continue;
             };
             stream.write(connection, message);
+            self.switching.on_sent(now, pending);
             self.client.commit(now, pending);
         }
     }
@@ -179,7 +190,19 @@ impl Core for QuicClient {
         self.peer.poll_transmit(now, buffer)
     }
 
+    /// Tells the connection to go on from another address when nobody answers (RFC 9000 §9); what is lost it sends again by itself.
+    fn goes_elsewhere(&mut self, now: Instant) -> bool {
+        let is_over = self.switching.switch(now).is_some();
+        if let Some(connection) =
+            self.connection.filter(|_| is_over).and_then(|handle| self.peer.connection(handle))
+        {
+            connection.local_address_changed();
+        }
+        is_over
+    }
+
     fn poll_timeout(&self) -> Option<Instant> {
-        [self.opens_at, self.client.poll_timeout(), self.peer.poll_timeout()].into_iter().flatten().min()
+        let own = [self.opens_at, self.client.poll_timeout(), self.switching.poll_timeout()];
+        own.into_iter().chain([self.peer.poll_timeout()]).flatten().min()
     }
 }

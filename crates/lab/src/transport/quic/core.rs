@@ -15,6 +15,11 @@ pub(super) trait Core {
     /// Appends the next datagram to `buffer` and says where it goes.
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<SocketAddr>;
 
+    /// Returns whether its datagrams are to leave from the next address of its host from now on. By default never.
+    fn goes_elsewhere(&mut self, _now: Instant) -> bool {
+        false
+    }
+
     /// Returns when it wants to be woken.
     fn poll_timeout(&self) -> Option<Instant>;
 }

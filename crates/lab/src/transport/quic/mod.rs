@@ -69,16 +69,16 @@ impl Transport for Quic {
     }
 
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError> {
-        let [here, there] = ends.first;
+        let [_, there] = ends.first;
         let seed = |side| Some(ends.seed.of(side));
         let near = Peer::client(seed("client")).map_err(FlowError::at("transport"))?;
         let far = Peer::server(seed("server")).map_err(FlowError::at("transport"))?;
         let to = SocketAddr::new(there, simulated::SERVER_PORT);
-        let client = QuicClient::new(ends.client()?, near, to, ends.begin_at());
+        let client = QuicClient::new(ends.client()?, near, to, ends.begin_at(), ends.switching()?);
         let server = QuicServer::new(ends.server()?, far);
         Ok([
-            Box::new(Simulated::new(client, SocketAddr::new(here, simulated::CLIENT_PORT))),
-            Box::new(Simulated::new(server, to)),
+            Box::new(Simulated::new(client, ends.addresses[0].clone(), simulated::CLIENT_PORT)),
+            Box::new(Simulated::new(server, vec![there], simulated::SERVER_PORT)),
         ])
     }
 

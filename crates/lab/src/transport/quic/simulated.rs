@@ -1,6 +1,6 @@
 //! The ends of QUIC on simulated links.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use netsim::{Host, Outgoing, Packet, Protocol};
 use virtual_time::Instant;
@@ -12,15 +12,17 @@ use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::Client;
 use crate::transport::End;
 
-/// An end of QUIC at an address of a simulated host.
+/// An end of QUIC at the addresses of a simulated host, of which it uses one at a time.
 pub(super) struct Simulated<C> {
     core: C,
-    local: SocketAddr,
+    addresses: Vec<IpAddr>,
+    port: u16,
+    turn: usize,
 }
 
 impl<C> Simulated<C> {
-    pub(super) fn new(core: C, local: SocketAddr) -> Self {
-        Self { core, local }
+    pub(super) fn new(core: C, addresses: Vec<IpAddr>, port: u16) -> Self {
+        Self { core, addresses, port, turn: 0 }
     }
 }
 
@@ -33,13 +35,15 @@ impl<C: Core> Host for Simulated<C> {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.core.handle_timeout(now);
+        self.turn += usize::from(self.core.goes_elsewhere(now));
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
         let before = buffer.len();
         let to = self.core.poll_transmit(now, buffer)?;
-        let protocol = Protocol::Udp { source_port: self.local.port(), destination_port: to.port() };
-        let (source, len) = (Some(self.local.ip()), buffer.len() - before);
+        let protocol = Protocol::Udp { source_port: self.port, destination_port: to.port() };
+        let source = self.addresses.iter().cycle().nth(self.turn).copied();
+        let len = buffer.len() - before;
         Some(Outgoing { source, destination: to.ip(), protocol, len, segment_bytes: None })
     }
 

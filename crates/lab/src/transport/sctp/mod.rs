@@ -15,7 +15,9 @@ use netsim::sctp::SctpHost;
 use sctp_core::{Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
 
 pub use self::carrier::{Carrier, EncapsulationPorts};
-pub use self::options::{CarrierName, InitialWindowName, SctpOptions};
+pub use self::options::{
+    CarrierName, InitialWindowName, PathOptions, SctpOptions, ValidationName, WindowOptions,
+};
 use self::simulated::{Opening, SctpClient, SctpServer};
 use super::error::number;
 use super::{

@@ -25,10 +25,12 @@ pub struct SctpOptions {
     pub congestion: Option<CongestionName>,
     /// Hold small packets while data is in flight.
     pub nagle: Option<bool>,
-    /// Octets of an IP packet at most.
-    pub path_mtu: Option<usize>,
-    /// The congestion window at first.
-    pub initial_window: Option<InitialWindowName>,
+    /// The size of packets, and the rules by which a path counts as failed.
+    #[serde(default)]
+    pub paths: PathOptions,
+    /// The rules by which the congestion window begins, and by which one is treated that is not used.
+    #[serde(default)]
+    pub window: WindowOptions,
     /// Octets the receiver offers.
     pub receive_window: Option<usize>,
     /// Octets of memory that what the sender keeps takes, in flight or not.
@@ -66,6 +68,83 @@ impl MessageOptions {
             config.transmission.scheduler = name.scheduler();
         }
     }
+}
+
+/// The options of paths: how large packets are, and when a path counts as failed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathOptions {
+    /// Octets of an IP packet at most. Default 1500.
+    pub mtu: Option<usize>,
+    /// The largest packets are searched for by probes (RFC 8899), and IP may not cut any. Default as the profile has it.
+    pub mtu_discovery: Option<bool>,
+    /// The errors after which a path counts as potentially failed, PotentiallyFailed.Max.Retrans (RFC 7829). Default as the profile has it.
+    pub potentially_failed: Option<u32>,
+    /// The interval of HEARTBEATs, HB.interval. Default as the profile has it.
+    pub heartbeat: Option<Span>,
+}
+
+impl PathOptions {
+    fn apply(&self, config: &mut AssociationConfig) {
+        if let Some(is_on) = self.mtu_discovery {
+            config.path_mtu.discovery =
+                if is_on { sctp_core::Discovery::On } else { sctp_core::Discovery::Off };
+        }
+        if self.potentially_failed.is_some() {
+            config.paths.potentially_failed = self.potentially_failed;
+        }
+        if let Some(interval) = self.heartbeat {
+            config.heartbeat.interval = Some(interval.0);
+        }
+    }
+}
+
+/// The options of the congestion window: its beginning, and what becomes of one that is not used.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WindowOptions {
+    /// The congestion window at first. Default as the profile has it.
+    pub initial: Option<InitialWindowName>,
+    /// The rule for a window that is not used. Default as the profile has it.
+    pub validation: Option<ValidationName>,
+    /// Packets are spread over the round trip. Default as the profile has it.
+    pub pacing: Option<bool>,
+}
+
+impl WindowOptions {
+    fn apply(&self, config: &mut AssociationConfig) {
+        match self.initial {
+            Some(InitialWindowName::Rfc9260) => {
+                config.congestion.initial_window = sctp_core::InitialWindow::Rfc9260;
+            }
+            Some(InitialWindowName::Rfc4960) => {
+                config.congestion.initial_window = sctp_core::InitialWindow::Rfc4960;
+            }
+            None => {}
+        }
+        match self.validation {
+            Some(ValidationName::Rfc9260) => {
+                config.congestion.window_validation = sctp_core::WindowValidation::Rfc9260;
+            }
+            Some(ValidationName::Rfc7661) => {
+                config.congestion.window_validation = sctp_core::WindowValidation::Rfc7661;
+            }
+            None => {}
+        }
+        if let Some(is_on) = self.pacing {
+            config.congestion.pacing = if is_on { sctp_core::Pacing::On } else { sctp_core::Pacing::Off };
+        }
+    }
+}
+
+/// The rule for a congestion window that is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ValidationName {
+    /// Halved for each timeout of silence (RFC 9260 §7.2.1).
+    Rfc9260,
+    /// Kept, and cut to what was used by a loss (RFC 7661).
+    Rfc7661,
 }
 
 /// The name of a carrier of SCTP packets.
@@ -160,15 +239,8 @@ impl SctpOptions {
         if let Some(is_on) = self.nagle {
             config.transmission.nagle = if is_on { sctp_core::Nagle::On } else { sctp_core::Nagle::Off };
         }
-        match self.initial_window {
-            Some(InitialWindowName::Rfc9260) => {
-                config.congestion.initial_window = sctp_core::InitialWindow::Rfc9260;
-            }
-            Some(InitialWindowName::Rfc4960) => {
-                config.congestion.initial_window = sctp_core::InitialWindow::Rfc4960;
-            }
-            None => {}
-        }
+        self.paths.apply(config);
+        self.window.apply(config);
         config.buffers.receive_bytes = self.receive_window.unwrap_or(config.buffers.receive_bytes);
         config.buffers.send_bytes = self.send_buffer.unwrap_or(config.buffers.send_bytes);
     }

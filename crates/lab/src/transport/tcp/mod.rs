@@ -12,7 +12,7 @@ use models::resequencing;
 
 pub use self::options::TcpOptions;
 pub use self::real::set_tcp_congestion;
-use self::simulated::{Place, TcpClient, TcpServer};
+use self::simulated::{Opening, Place, TcpClient, TcpServer};
 use super::error::number;
 use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
@@ -68,11 +68,18 @@ impl Transport for Tcp {
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError> {
         let config = ends.plan.tcp.config(ends.plan.profile.as_deref()).map_err(FlowError::at("profile"))?;
         let initial = |label| u32::try_from(ends.seed.of(label) >> 32).unwrap_or(1);
-        let [here, there] = ends.first;
-        let (near, far) = (Place { local: here, peer: there }, Place { local: there, peer: here });
-        let (at, connections) = (ends.begin_at(), ends.plan.transport.0.lanes());
-        let client = TcpClient::new(ends.client()?, near, config, at, connections, initial("client"));
-        let server = TcpServer::new(ends.server()?, far, config, initial("server"));
+        let [near, far] = &ends.addresses;
+        let places =
+            near.iter().zip(far.iter().cycle()).map(|(local, peer)| Place { local: *local, peer: *peer });
+        let opening = Opening {
+            at: Some(ends.begin_at()),
+            config,
+            connections: ends.plan.transport.0.lanes(),
+            initial_sequence: initial("client"),
+            places: places.collect(),
+        };
+        let client = TcpClient::new(ends.client()?, opening, ends.switching()?);
+        let server = TcpServer::new(ends.server()?, config, initial("server"));
         Ok([Box::new(client), Box::new(server)])
     }
 

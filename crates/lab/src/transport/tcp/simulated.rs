@@ -9,7 +9,7 @@ use virtual_time::Instant;
 
 use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::{Client, Framer, Server};
-use crate::transport::End;
+use crate::transport::{End, Switching};
 
 /// Both ends of a connection have this.
 struct Lane {
@@ -19,11 +19,12 @@ struct Lane {
     unwritten: Bytes,
     /// Whether the connection may have something to send.
     is_touched: bool,
+    place: Place,
 }
 
 impl Lane {
-    fn new(connection: Connection, framer: Framer) -> Self {
-        Self { connection, framer, unwritten: Bytes::new(), is_touched: true }
+    fn new(connection: Connection, framer: Framer, place: Place) -> Self {
+        Self { connection, framer, unwritten: Bytes::new(), is_touched: true, place }
     }
 
     /// Writes as much as there is room for; whether that was all.
@@ -45,13 +46,23 @@ impl Lane {
 /// The client's end of all connections of a flow.
 pub(super) struct TcpClient {
     client: Client,
-    place: Place,
-    config: TcpConfig,
-    opens_at: Option<Instant>,
-    initial_sequence: u32,
-    connections: u16,
+    opening: Opening,
+    switching: Switching,
+    /// The number of times that the connections were opened anew.
+    turn: u16,
     lanes: Vec<Lane>,
     scratch: Vec<u8>,
+}
+
+/// The connections of a client: when, how and from where they are opened.
+pub(super) struct Opening {
+    /// `None` when they were opened.
+    pub(super) at: Option<Instant>,
+    pub(super) config: TcpConfig,
+    pub(super) connections: u16,
+    pub(super) initial_sequence: u32,
+    /// The pairs of addresses that are used in turn, one at least.
+    pub(super) places: Vec<Place>,
 }
 
 /// The addresses of a flow.
@@ -62,28 +73,43 @@ pub(super) struct Place {
 }
 
 impl TcpClient {
-    pub(super) fn new(
-        client: Client,
-        place: Place,
-        config: TcpConfig,
-        opens_at: Instant,
-        connections: u16,
-        initial_sequence: u32,
-    ) -> Self {
-        let (lanes, scratch) = (Vec::new(), Vec::new());
-        let opens_at = Some(opens_at);
-        Self { client, place, config, opens_at, initial_sequence, connections, lanes, scratch }
+    pub(super) fn new(client: Client, opening: Opening, switching: Switching) -> Self {
+        Self { client, opening, switching, turn: 0, lanes: Vec::new(), scratch: Vec::new() }
     }
 
     fn open(&mut self, now: Instant) {
-        if self.opens_at.take_if(|at| *at <= now).is_none() {
-            return;
+        if self.opening.at.take_if(|at| *at <= now).is_some() {
+            self.connect();
         }
-        for lane in 0..self.connections {
-            let initial = self.initial_sequence.wrapping_add(u32::from(lane) << 20);
-            let connection = Connection::connect(self.config, FIRST_PORT + lane, SERVER_PORT, initial);
-            self.lanes.push(Lane::new(connection, self.client.workload().framer()));
+    }
+
+    /// Opens the connections between the addresses whose turn it is.
+    fn connect(&mut self) {
+        let Opening { config, connections, initial_sequence, places, .. } = &self.opening;
+        let place = places[usize::from(self.turn) % places.len()];
+        let first_port = self.first_port();
+        for lane in 0..*connections {
+            let initial =
+                initial_sequence.wrapping_add(u32::from(lane) << 20).wrapping_add(u32::from(self.turn) << 8);
+            let connection =
+                Connection::connect(*config, first_port.wrapping_add(lane), SERVER_PORT, initial);
+            self.lanes.push(Lane::new(connection, self.client.workload().framer(), place));
         }
+    }
+
+    /// Returns the port of the first connection; connections that take the place of others have other ports.
+    fn first_port(&self) -> u16 {
+        FIRST_PORT.wrapping_add(self.turn.wrapping_mul(self.opening.connections))
+    }
+
+    /// Leaves the connections on which nobody answers, and sends what was not answered on new ones.
+    fn switch(&mut self, now: Instant) {
+        let Some(unanswered) = self.switching.switch(now) else { return };
+        self.turn = self.turn.wrapping_add(1);
+        self.lanes.clear();
+        self.connect();
+        unanswered.into_iter().rev().for_each(|pending| self.client.defer(pending));
+        self.client.resume_all();
     }
 
     /// Reacts to what happened on one connection.
@@ -117,7 +143,10 @@ impl TcpClient {
         lane.connection.read(&mut self.scratch);
         lane.framer.push(&self.scratch);
         while let Ok(Some(message)) = lane.framer.next_message() {
-            self.client.on_response(now, u16::try_from(index).unwrap_or(0), &message, None);
+            let number = self.client.workload().kind().number(&message);
+            if self.switching.on_answer(now, number) {
+                self.client.on_response(now, u16::try_from(index).unwrap_or(0), &message, None);
+            }
         }
     }
 
@@ -132,6 +161,7 @@ impl TcpClient {
             }
             lane.unwritten = message;
             lane.write();
+            self.switching.on_sent(now, pending);
             self.client.commit(now, pending);
         }
     }
@@ -140,7 +170,7 @@ impl TcpClient {
 impl Host for TcpClient {
     fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
         let Ok(segment) = Segment::decode(packet.payload) else { return };
-        let index = usize::from(segment.destination_port.wrapping_sub(FIRST_PORT));
+        let index = usize::from(segment.destination_port.wrapping_sub(self.first_port()));
         let Some(lane) = self.lanes.get_mut(index) else { return };
         lane.connection.handle_segment(now, &segment);
         lane.is_touched = true;
@@ -150,6 +180,7 @@ impl Host for TcpClient {
 
     fn handle_timeout(&mut self, now: Instant) {
         self.open(now);
+        self.switch(now);
         for index in 0..self.lanes.len() {
             self.lanes[index].handle_timeout(now);
             self.serve(now, index);
@@ -159,12 +190,13 @@ impl Host for TcpClient {
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
-        transmit(&mut self.lanes, now, buffer, self.place)
+        transmit(&mut self.lanes, now, buffer)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         let lanes = self.lanes.iter().filter_map(|lane| lane.connection.poll_timeout());
-        lanes.chain(self.opens_at).chain(self.client.poll_timeout()).min()
+        let own = [self.opening.at, self.client.poll_timeout(), self.switching.poll_timeout()];
+        lanes.chain(own.into_iter().flatten()).min()
     }
 }
 
@@ -191,7 +223,6 @@ impl End for TcpClient {
 pub(super) struct TcpServer {
     server: Server<usize>,
     config: TcpConfig,
-    place: Place,
     initial_sequence: u32,
     is_bulk: bool,
     /// The lanes by client port, in the order in which they came.
@@ -201,10 +232,10 @@ pub(super) struct TcpServer {
 }
 
 impl TcpServer {
-    pub(super) fn new(server: Server<usize>, place: Place, config: TcpConfig, initial_sequence: u32) -> Self {
+    pub(super) fn new(server: Server<usize>, config: TcpConfig, initial_sequence: u32) -> Self {
         let (lanes, ports, scratch) = (Vec::new(), Vec::new(), Vec::new());
         let is_bulk = server.is_bulk();
-        Self { server, config, place, initial_sequence, is_bulk, lanes, ports, scratch }
+        Self { server, config, initial_sequence, is_bulk, lanes, ports, scratch }
     }
 
     fn serve(&mut self, now: Instant, index: usize) {
@@ -253,7 +284,8 @@ impl Host for TcpServer {
             let initial = self.initial_sequence.wrapping_add(u32::from(segment.source_port) << 16);
             let Some(connection) = Connection::accept(self.config, &segment, initial) else { return };
             self.ports.push(segment.source_port);
-            self.lanes.push(Lane::new(connection, self.server.workload().framer()));
+            let place = Place { local: packet.destination, peer: packet.source };
+            self.lanes.push(Lane::new(connection, self.server.workload().framer(), place));
         } else {
             self.lanes[index].connection.handle_segment(now, &segment);
         }
@@ -271,7 +303,7 @@ impl Host for TcpServer {
     }
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
-        transmit(&mut self.lanes, now, buffer, self.place)
+        transmit(&mut self.lanes, now, buffer)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -291,10 +323,10 @@ impl End for TcpServer {
 }
 
 /// Returns the next segment of any connection that has one.
-fn transmit(lanes: &mut [Lane], now: Instant, buffer: &mut Vec<u8>, place: Place) -> Option<Outgoing> {
+fn transmit(lanes: &mut [Lane], now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
     for lane in lanes.iter_mut().filter(|lane| lane.is_touched) {
         if let Some(len) = lane.connection.poll_transmit(now, buffer) {
-            let (source, destination) = (Some(place.local), place.peer);
+            let (source, destination) = (Some(lane.place.local), lane.place.peer);
             return Some(Outgoing { source, destination, protocol: Protocol::Tcp, len, segment_bytes: None });
         }
         lane.is_touched = false;

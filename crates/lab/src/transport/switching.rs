@@ -1,0 +1,51 @@
+//! A client that goes on from its host's next address when nobody answers it: what was sent and not answered, and since when.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use virtual_time::Instant;
+
+use crate::traffic::Pending;
+
+/// The messages that wait for an answer, and the patience of who sent them.
+#[derive(Debug)]
+pub(crate) struct Switching {
+    after: Option<Duration>,
+    /// The messages that were handed over and not answered, by number, each with the time of that.
+    outstanding: BTreeMap<u64, (Pending, Instant)>,
+    heard_at: Instant,
+}
+
+impl Switching {
+    /// Creates the rule to switch after so long without an answer; `None`: never.
+    pub(crate) const fn new(after: Option<Duration>) -> Self {
+        Self { after, outstanding: BTreeMap::new(), heard_at: Instant::EPOCH }
+    }
+
+    /// The transport has taken a message.
+    pub(crate) fn on_sent(&mut self, now: Instant, pending: Pending) {
+        if self.after.is_some() {
+            self.outstanding.insert(pending.number, (pending, now));
+        }
+    }
+
+    /// Returns whether the answer to a message is the first one, which it always is where nobody switches.
+    pub(crate) fn on_answer(&mut self, now: Instant, number: Option<u64>) -> bool {
+        self.heard_at = now;
+        let is_known = number.is_some_and(|number| self.outstanding.remove(&number).is_some());
+        is_known || self.after.is_none()
+    }
+
+    /// Returns when patience ends if nothing is heard.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        let (_, sent_at) = self.outstanding.first_key_value().map(|(_, sent)| *sent)?;
+        Some(self.heard_at.max(sent_at) + self.after?)
+    }
+
+    /// Returns the messages without an answer in the order of their numbers, when patience has ended; it begins anew.
+    pub(crate) fn switch(&mut self, now: Instant) -> Option<Vec<Pending>> {
+        self.poll_timeout().filter(|due| *due <= now)?;
+        self.outstanding.values_mut().for_each(|(_, sent_at)| *sent_at = now);
+        Some(self.outstanding.values().map(|(pending, _)| *pending).collect())
+    }
+}
