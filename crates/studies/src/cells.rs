@@ -48,6 +48,12 @@ impl Cells {
         Self { page, cells: cells.collect() }
     }
 
+    /// Returns these cells and those of another part of the same plan.
+    pub(crate) fn and(mut self, others: Self) -> Self {
+        self.cells.extend(others.cells);
+        self
+    }
+
     /// Returns all cells in the order of the plan.
     pub(crate) fn iter(&self) -> core::slice::Iter<'_, Ran> {
         self.cells.iter()
@@ -118,7 +124,14 @@ impl Ran {
         StudyError::Cell { page: self.page, key: factor.to_owned(), count: 0 }
     }
 
-    /// Returns the mean response time in ms of the first flow; `None` without any response, and where the cell is overloaded, because
+    /// Returns the times of the first flow: of responses, or of deliveries where nothing is answered.
+    pub(crate) fn times(&self) -> Option<&lab::Distribution> {
+        let flow = self.tally.flows.first()?;
+        let is_answered = flow.responses.count() + flow.responses.unanswered() > 0;
+        Some(if is_answered { &flow.responses } else { &flow.delivered })
+    }
+
+    /// Returns the mean time in ms of the first flow; `None` without any response, and where the cell is overloaded, because
     /// such a mean says how long the run was.
     pub(crate) fn mean(&self) -> Option<Estimate> {
         if self.is_overloaded() { None } else { self.mean_of_answered() }
@@ -126,8 +139,8 @@ impl Ran {
 
     /// Returns the mean of what was answered, whether or not there is a steady state.
     pub(crate) fn mean_of_answered(&self) -> Option<Estimate> {
-        let responses = &self.tally.flows.first()?.responses;
-        Some(Estimate::new(responses.mean()?, responses.ci95()))
+        let times = self.times()?;
+        Some(Estimate::new(times.mean()?, times.ci95()))
     }
 
     /// Returns the mean as evidence, which says what it is if there is none.
@@ -143,12 +156,12 @@ impl Ran {
 
     /// Returns whether the times grow as long as the run lasts, or requests are left over at its end: there is no steady state.
     pub(crate) fn is_overloaded(&self) -> bool {
-        let Some(flow) = self.tally.flows.first() else { return false };
-        let (answered, unanswered) = (flow.responses.count(), flow.responses.unanswered());
+        let Some(times) = self.times() else { return false };
+        let (answered, unanswered) = (times.count(), times.unanswered());
         if unanswered.saturating_mul(100) > answered.saturating_add(unanswered) {
             return true;
         }
-        let growth: Vec<[f64; 3]> = flow.responses.batch_means().into_iter().filter_map(by_thirds).collect();
+        let growth: Vec<[f64; 3]> = times.batch_means().into_iter().filter_map(by_thirds).collect();
         let [first, middle, last] = [0, 1, 2].map(|third| growth.iter().map(|run| run[third]).sum::<f64>());
         let differences: Vec<f64> = growth.iter().map(|[first, _, last]| last - first).collect();
         let every_run_grows = || growth.iter().all(|run| run.is_sorted());
@@ -160,14 +173,14 @@ impl Ran {
 
     /// Returns how many requests were answered, of how many.
     pub(crate) fn answered(&self) -> (u64, u64) {
-        let responses = self.tally.flows.first().map(|flow| &flow.responses);
-        let answered = responses.map_or(0, lab::Distribution::count);
-        (answered, answered + responses.map_or(0, lab::Distribution::unanswered))
+        let times = self.times();
+        let answered = times.map_or(0, lab::Distribution::count);
+        (answered, answered + times.map_or(0, lab::Distribution::unanswered))
     }
 
     /// Returns the quantile in ms, to which what was not answered is longer than everything; `None` where luck would decide it.
     pub(crate) fn quantile(&self, share: f64) -> Option<Estimate> {
-        let responses = &self.tally.flows.first()?.responses;
+        let responses = self.times()?;
         let half = 1.96 * (share * (1.0 - share) * CLUSTER / responses.count() as f64).sqrt();
         let [low, high] = [share - half, share + half].map(|share| responses.quantile(share));
         Some(Estimate::new(responses.quantile(share)?, low.zip(high).map(|(low, high)| [low, high])))
@@ -175,7 +188,7 @@ impl Ran {
 
     /// Returns the share of requests, in per cent, that take longer.
     pub(crate) fn percent_longer(&self, ms: f64) -> Option<Estimate> {
-        let responses = &self.tally.flows.first()?.responses;
+        let responses = self.times()?;
         let steps = responses.ccdf();
         let share = steps.iter().rev().find(|(value, _)| *value <= ms).map_or(1.0, |(_, share)| *share);
         Some(Estimate::of_share(share, responses.count(), CLUSTER)?.scaled(100.0, 0.0))

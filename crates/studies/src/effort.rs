@@ -8,7 +8,7 @@ use crate::cells::Cells;
 use crate::error::StudyError;
 use crate::measurement::Measurement;
 use crate::video::VideoTrace;
-use lab::plan::{Plan, RunOptions};
+use lab::plan::{Cell, Plan, RunOptions};
 use lab::simulation::Span;
 
 /// How much work a page may be.
@@ -81,6 +81,21 @@ impl Effort {
         Ok(ran)
     }
 
+    /// Runs a plan with at most so many seeds for the cells that cost much, whatever their length.
+    pub(super) fn run_sparing(
+        &self,
+        page: &'static str,
+        text: &str,
+        most: u64,
+        is_costly: impl Fn(&Cell) -> bool,
+    ) -> Result<Cells, StudyError> {
+        let plan = Plan::parse(text).map_err(|error| StudyError::Plan { page, error })?;
+        let (costly, others) = plan.cells.iter().cloned().partition(is_costly);
+        let few = Self { seeds: self.seeds.min(most), ..self.clone() };
+        let cells = self.run_plan(page, Plan { cells: others, ..plan.clone() })?;
+        Ok(cells.and(few.run_plan(page, Plan { cells: costly, ..plan })?))
+    }
+
     /// Runs a plan that was changed, with the seeds and the share of this effort.
     pub(crate) fn run_plan(&self, page: &'static str, mut plan: Plan) -> Result<Cells, StudyError> {
         plan.seeds = (self.first_seed..).take(usize::try_from(self.seeds).unwrap_or(usize::MAX)).collect();
@@ -94,7 +109,7 @@ impl Effort {
         if self.options.stop.is_raised() {
             return Err(StudyError::Interrupted);
         }
-        let levels = |cell: &lab::plan::Cell| {
+        let levels = |cell: &Cell| {
             let text =
                 |level: &serde_json::Value| level.as_str().map_or_else(|| level.to_string(), str::to_owned);
             let word = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();

@@ -67,6 +67,8 @@ impl PageSpec {
 
 /// Every page there is, in the order of the studies.
 pub const PAGES: &[PageSpec] = &[
+    PageSpec { id: "S1-fig1", title: "Head-of-line blocking on one stream, drawn", make: s1::fig1 },
+    PageSpec { id: "S1-fig2", title: "Head-of-line blocking with three streams, drawn", make: s1::fig2 },
     PageSpec { id: "S1-fig4", title: "Response time of SCTP over loss", make: s1::fig4 },
     PageSpec {
         id: "S1-fig5",
@@ -94,12 +96,30 @@ pub const PAGES: &[PageSpec] = &[
     PageSpec { id: "S2-table3", title: "Ordered and unordered delivery beside TCP flows", make: s2::table3 },
     PageSpec { id: "S2-fig5", title: "One dropped packet over UDP and SCTP", make: s2::fig5 },
     PageSpec { id: "S2-fig6", title: "Delivery behind a loss with and without order", make: s2::fig6 },
+    PageSpec { id: "S2-load", title: "Delays over the load, up to the edge of stability", make: s2::load },
+    PageSpec { id: "S2-order", title: "What order costs over loss", make: s2::order },
+    PageSpec {
+        id: "S2-idle",
+        title: "A burst after silence, with and without window validation",
+        make: s2::idle,
+    },
+    PageSpec { id: "S2-timer", title: "The timer of UDP: 500 ms, or from the round trip", make: s2::timer },
+    PageSpec {
+        id: "S2-fragments",
+        title: "Requests in fragments, and a path MTU that falls",
+        make: s2::fragments,
+    },
     PageSpec { id: "S3-fig2", title: "Throughput of SCTP over message size", make: s3::fig2 },
     PageSpec { id: "S3-fig3", title: "Throughput of SCTP over delay, 100-octet messages", make: s3::fig3 },
     PageSpec { id: "S3-fig4", title: "Throughput of SCTP over delay, 1000-octet messages", make: s3::fig4 },
     PageSpec { id: "S3-fig5", title: "Nagle on and off", make: s3::fig5 },
     PageSpec { id: "S3-fig6", title: "TCP and SCTP, 1000-octet messages", make: s3::fig6 },
     PageSpec { id: "S3-fig7", title: "TCP and SCTP, 100-octet messages", make: s3::fig7 },
+    PageSpec {
+        id: "S3-beyond",
+        title: "Messages beyond the MTU, IPv6, and the delays of TCP",
+        make: s3::beyond,
+    },
     PageSpec { id: "S4-table1", title: "Response times of firewall control by transport", make: s4::table1 },
     PageSpec { id: "S4-fig16", title: "Response time over loss, SCTP and TCP", make: s4::fig16 },
     PageSpec { id: "S4-fig17", title: "Response time over the number of streams", make: s4::fig17 },
@@ -126,6 +146,16 @@ pub const PAGES: &[PageSpec] = &[
         id: "now-large",
         title: "A large message before small ones: who waits at the sender",
         make: now::large,
+    },
+    PageSpec {
+        id: "now-path",
+        title: "A path dies: multihomed SCTP, TCP that connects again, QUIC that migrates",
+        make: now::path,
+    },
+    PageSpec {
+        id: "now-blocked",
+        title: "What the blocked-time counter says about a path",
+        make: now::blocked,
     },
     PageSpec { id: "now-burst", title: "A burst of INVITEs into a short queue", make: now::burst },
 ];

@@ -1,5 +1,9 @@
 //! S3: throughput over a link of 100 kbit/s. The study names no causes; ours is how much of each packet is user data.
 
+mod beyond;
+
+pub(super) use beyond::beyond;
+
 use crate::cells::{Cells, Ran, number, text};
 use crate::effort::Effort;
 use crate::error::StudyError;

@@ -121,6 +121,18 @@ const FINDINGS: &[(&str, &str)] = &[
         "S4-table1",
     ),
     (
+        "By the study's own unpaired test three of S2's five cells come out as printed, and two do not.",
+        "S2-table3",
+    ),
+    (
+        "What order costs needs no fit: p·λ·R²/2, a loss times the messages behind it times half of the time until it is repaired.",
+        "S2-order",
+    ),
+    (
+        "The steps of 4 ms in S4's figure 18 are those of a generator that its kernel wakes by ticks; timers that end with ticks make none.",
+        "S4-fig18",
+    ),
+    (
         "That TCP does not carry 100 messages a second above 7 % loss follows from PFTK, if each message is a segment.",
         "S1-fig5",
     ),

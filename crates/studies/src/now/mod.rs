@@ -1,12 +1,16 @@
 //! Questions of today, answered: a study of our own, with the stacks of today. Each page has a paragraph that one can act on.
 
+mod blocked;
 mod burst;
 mod large;
+mod path;
 mod streams;
 mod timer;
 
+pub(super) use blocked::blocked;
 pub(super) use burst::burst;
 pub(super) use large::large;
+pub(super) use path::path;
 pub(super) use streams::streams;
 pub(super) use timer::timer;
 

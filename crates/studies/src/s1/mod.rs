@@ -2,18 +2,24 @@
 
 mod distribution;
 mod tcp;
+mod traces;
 
 pub(super) use distribution::{distribution, fig6};
 pub(super) use tcp::{fig5, fig8, fig9};
+pub(super) use traces::{fig1, fig2};
+
+use core::num::NonZeroU32;
+
+use models::studies::{Flow, s1};
 
 use crate::cells::{Cells, Ran, number, text};
 use crate::effort::Effort;
 use crate::error::StudyError;
 use crate::response::{
-    answered, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, offsets, percent_more,
-    several,
+    answered, conditions, curve, curves, flow, legend, model_ms, model_over_loss, model_over_rate, offsets,
+    percent_more, several,
 };
-use lab::report::{Axis, Criterion, Evidence, Figure, Page, Table};
+use lab::report::{Axis, Criterion, Estimate, Evidence, Figure, Page, Table};
 
 /// Makes figure 4 of S1: response time of SCTP over loss, for several numbers of streams.
 pub(super) fn fig4(effort: &Effort) -> Result<Page, StudyError> {
@@ -112,6 +118,8 @@ pub(super) fn fig7(effort: &Effort) -> Result<Page, StudyError> {
         page.series.push(model_over_rate("fig7", transport, 10_000.0)?);
     }
     regions(&mut page, &cells)?;
+    let statement = "the model: fast retransmission beats the timer from α = 3/RTO on, 3 a second";
+    page.statements.push(ALPHA.judge(statement, alpha()?));
     let at = |transport, rate| cells.get(&[text("transport", transport), number("case", rate)]);
     let statement =
         "with enough streams the response time stays near the round-trip time up to 2000 messages a second";
@@ -122,6 +130,22 @@ pub(super) fn fig7(effort: &Effort) -> Result<Page, StudyError> {
     page.statements.push(CLOSE.judge(statement, offsets(&second, "case", model)?));
     page.tables.push(answered(&cells, &["case", "transport"])?);
     Ok(page)
+}
+
+/// Returns the rate from which on the model's first term, fast retransmission, is the least of (1).
+fn alpha() -> Result<Option<Estimate>, StudyError> {
+    let is_fast = |rate: f64| {
+        let delay =
+            s1::detection_delay(&conditions(0.01, rate)?, Flow::Streams(NonZeroU32::MIN))?.as_secs_f64();
+        Ok::<_, StudyError>((delay - (0.02 + 3.0 / rate)).abs() < 1e-6)
+    };
+    for step in 100..1000_u32 {
+        let rate = f64::from(step) / 100.0;
+        if is_fast(rate)? {
+            return Ok(Some(Estimate::exact(rate)));
+        }
+    }
+    Ok(None)
 }
 
 /// Adds the regions of one stream over the rate.
@@ -163,7 +187,7 @@ fn over_loss(cells: &Cells) -> Result<Table, StudyError> {
             legend(transport),
             cell.level("loss")?.to_owned(),
             shown(mean.map(|mean| format!("{:.2}", mean.value()))),
-            shown(mean.and_then(lab::report::Estimate::half_width).map(|half| format!("{half:.2}"))),
+            shown(mean.and_then(Estimate::half_width).map(|half| format!("{half:.2}"))),
             format!("{model:.2}"),
             shown(mean.map(|mean| format!("{:+.1}", (mean.value() / model - 1.0) * 100.0))),
             format!("{answered} of {all}"),
@@ -192,6 +216,7 @@ const SLOW: Criterion = Criterion::more_than(40.0, "%");
 const RISES: Criterion = Criterion::rising(0.0, "ms");
 const FALLS: Criterion = Criterion::falling(0.0, "ms");
 const SAME: Criterion = Criterion::equivalent([-5.0, 5.0], "%");
+const ALPHA: Criterion = Criterion::within(3.0, 0.05, "a second");
 
 const PATH: &str =
     "64-octet requests, echoed; 10 ms each way, independent loss both ways, 100 Mbit/s, 0.5 ms of processing";

@@ -13,7 +13,7 @@ use crate::error::StudyError;
 use crate::response::{
     answered, curve, flow, legend, model_ms, model_over_loss, offsets, percent_more, several,
 };
-use lab::report::{Axis, Criterion, Evidence, Figure, Mark, Page, Series, Statement};
+use lab::report::{Axis, Criterion, Estimate, Evidence, Figure, Mark, Page, Series, Statement, Table};
 
 /// Makes figure 5 of S1: one TCP connection over loss, Linux and Solaris.
 pub(crate) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
@@ -115,6 +115,7 @@ pub(crate) fn fig8(effort: &Effort) -> Result<Page, StudyError> {
     );
     let after = several(&[("200 a second", one(200.0)?), ("1000", one(1000.0)?), ("2000", one(2000.0)?)]);
     page.statements.push(RISES.judge("and rise from there on", after));
+    near_the_optimum(&mut page, effort, "linux-2006")?;
     let fast = one(2000.0)?;
     let carried = fast.mean().map_or_else(
         || Evidence::Fact(false, "no steady state at 2000 a second".to_owned()),
@@ -139,6 +140,7 @@ pub(crate) fn fig9(effort: &Effort) -> Result<Page, StudyError> {
     let second = [one(20.0)?, one(50.0)?, one(100.0)?];
     let statement = "second region: close to the model up to about 100 a second";
     page.statements.push(CLOSE.judge(statement, offsets(&second, "case", model)?));
+    near_the_optimum(&mut page, effort, "solaris-10")?;
     let rise = percent_more(one(1000.0)?, one(500.0)?);
     page.statements.push(RISE.judge("third region: it rises from 500 a second on (1000 beside 500)", rise));
     Ok(page)
@@ -181,6 +183,32 @@ fn falls_together(page: &mut Page, cells: &Cells, profile: &str) -> Result<(), S
         TOGETHER
             .judge("drawn over λ/N, N connections fall on the curve of one (at 50 a second each)", evidence),
     );
+    Ok(())
+}
+
+/// Adds the statements on the rate at which one connection is fastest, μ = 2√3/RTT: by the model, and simulated beside its neighbours.
+fn near_the_optimum(page: &mut Page, effort: &Effort, profile: &str) -> Result<(), StudyError> {
+    let rates = (50..500_u32).map(f64::from);
+    let model = rates.map(|rate| Ok((rate, model_ms(0.01, rate, Flow::ONE_CONNECTION)?)));
+    let model = model.collect::<Result<Vec<_>, StudyError>>()?;
+    let least =
+        model.iter().min_by(|one, other| one.1.total_cmp(&other.1)).map(|(rate, _)| Estimate::exact(*rate));
+    let statement = "the model: the response time is least at λ/N = μ = 2√3/RTT, 173 a second";
+    page.statements.push(MU.judge(statement, least));
+    let cells = effort.run("S1-fig8", OPTIMUM)?;
+    let at = |rate| cells.get(&[text("profile", profile), number("rate", rate)]);
+    let best = at(173.0)?;
+    let beside = [("beside 100 a second", at(100.0)?), ("beside 300", at(300.0)?)].map(|(name, cell)| {
+        let both = best.mean().zip(cell.mean());
+        both.map(|(best, other)| (name.to_owned(), best.beyond(other).scaled(100.0, 0.0)))
+    });
+    let beside = beside.into_iter().collect::<Option<Vec<_>>>();
+    let evidence =
+        beside.map_or_else(|| Evidence::Missing("a cell is overloaded".to_owned()), Evidence::Several);
+    let statement = "one connection is fastest near μ: at 173 a second faster than at 100 and at 300";
+    page.statements.push(FASTEST.judge(statement, evidence));
+    page.tables
+        .push(Table { title: "Near the optimum".to_owned(), ..answered(&cells, &["profile", "rate"])? });
     Ok(())
 }
 
@@ -236,6 +264,8 @@ const RISES: Criterion = Criterion::rising(0.0, "ms");
 const CLOSE: Criterion = Criterion::each([-10.0, 10.0], "%");
 const TOGETHER: Criterion = Criterion::each([-10.0, 10.0], "%");
 const RISE: Criterion = Criterion::more_than(10.0, "%");
+const MU: Criterion = Criterion::within(173.2, 0.15, "a second");
+const FASTEST: Criterion = Criterion::each([f64::NEG_INFINITY, 0.0], "%");
 
 const CASES: [(&str, &str); 5] = [
     ("linux", "TCP, Linux 2.6"),
@@ -246,4 +276,5 @@ const CASES: [(&str, &str); 5] = [
 ];
 const TRANSPORTS: [&str; 5] = ["tcp", "tcp:2", "tcp:4", "tcp:6", "tcp:16"];
 const LOSS: &str = include_str!("../../../../plans/studies/s1-tcp-loss.toml");
+const OPTIMUM: &str = include_str!("../../../../plans/studies/s1-optimum.toml");
 const TCP_RATE: &str = include_str!("../../../../plans/studies/s1-tcp-rate.toml");

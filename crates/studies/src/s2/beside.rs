@@ -60,12 +60,12 @@ fn row(ran: &Ran, cell: &Published, name: &str, unordered: &[f64]) -> Vec<String
     vec![
         cell.name.to_owned(),
         name.to_owned(),
-        format!("{:.1}", mean_of(&ours)),
-        format!("{:+.1}{}", mean_of(&differences), super::plus_minus(&differences)),
+        mean_of(&ours, |mean| format!("{mean:.1}")),
+        mean_of(&differences, |mean| format!("{mean:+.1}{}", super::plus_minus(&differences))),
         quantile(0.5),
         quantile(0.95),
         quantile(0.99),
-        if blocked.is_empty() { "–".to_owned() } else { format!("{:.1} %", mean_of(&blocked)) },
+        mean_of(&blocked, |mean| format!("{mean:.1} %")),
     ]
 }
 

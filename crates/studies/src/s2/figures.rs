@@ -29,7 +29,7 @@ pub(crate) fn fig5(effort: &Effort) -> Result<Page, StudyError> {
         ..nearest.of(&CELLS[0])
     };
     let sctp = many(effort, &setting, |outcome| outcome.one_way.trips)?;
-    let udp = udp_trips(effort)?;
+    let udp = udp_trips(effort, "rfc3261")?;
     for (name, runs, published) in [("SCTP", &sctp, 176.0), ("UDP", &udp, 551.0)] {
         let Some(trips) = runs.first() else { continue };
         let mut points: Vec<(f64, f64)> = trips.iter().map(|trip| (seconds(trip), delay_ms(trip))).collect();
@@ -161,9 +161,19 @@ pub(crate) fn fig6(effort: &Effort) -> Result<Page, StudyError> {
     Ok(page)
 }
 
+/// Returns how long after it was sent the dropped request was repeated over UDP, in ms by run, with this profile of its timer.
+pub(super) fn delays_of_dropped(effort: &Effort, profile: &str) -> Result<Vec<f64>, StudyError> {
+    let repeated = |trips: &Vec<Trip>| {
+        let least = trips.iter().map(delay_ms).fold(f64::INFINITY, f64::min);
+        trips.iter().find(|trip| trip.number + 1 == DROPPED).map(|trip| delay_ms(trip) - least)
+    };
+    Ok(udp_trips(effort, profile)?.iter().filter_map(repeated).collect())
+}
+
 /// Runs the drop of the same packet over UDP, by the plan.
-fn udp_trips(effort: &Effort) -> Result<Vec<Vec<Trip>>, StudyError> {
-    let plan = Plan::parse(UDP).map_err(|error| StudyError::Plan { page: "S2-fig5", error })?;
+fn udp_trips(effort: &Effort, profile: &str) -> Result<Vec<Vec<Trip>>, StudyError> {
+    let text = UDP.replace("profile = \"rfc3261\"", &format!("profile = \"{profile}\""));
+    let plan = Plan::parse(&text).map_err(|error| StudyError::Plan { page: "S2-fig5", error })?;
     let Some(cell) = plan.cells.first() else { return Ok(Vec::new()) };
     let seeds = usize::try_from(effort.seeds).unwrap_or(1);
     let runs = spread(&effort.options, seeds, |index| {

@@ -59,7 +59,7 @@ fn compare(
     page.series.push(Series::new(id, "VBR, simulated", Mark::Points, numbered(first)));
     page.series.push(Series::new(id, "CBR with the mean frame, model", Mark::Model, numbered(&constant)));
     let over =
-        |of: fn(&[f64]) -> f64| mean(&runs.iter().map(|run| of(run)).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+        |of: fn(&[f64]) -> f64| mean(&runs.iter().map(|run| of(run)).collect::<Vec<_>>()).unwrap_or_default();
     let (vbr, cbr) =
         ((over(average), over(super::greatest)), (average(&constant), super::greatest(&constant)));
     let of_runs =
@@ -92,7 +92,7 @@ fn simulated(trace: &VideoTrace, effort: &Effort) -> Result<Vec<f64>, Simulation
 }
 
 fn average(values: &[f64]) -> f64 {
-    mean(values).unwrap_or(f64::NAN)
+    mean(values).unwrap_or_default()
 }
 
 /// Criteria of the statements, fixed before any run.
