@@ -12,7 +12,7 @@ use models::resequencing;
 
 pub use self::options::TcpOptions;
 pub use self::real::set_tcp_congestion;
-use self::simulated::{Opening, Place, TcpClient, TcpServer};
+use self::simulated::{Dialling, Place, TcpClient, TcpServer};
 use super::error::number;
 use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
@@ -71,7 +71,7 @@ impl Transport for Tcp {
         let [near, far] = &ends.addresses;
         let places =
             near.iter().zip(far.iter().cycle()).map(|(local, peer)| Place { local: *local, peer: *peer });
-        let opening = Opening {
+        let opening = Dialling {
             at: Some(ends.begin_at()),
             config,
             connections: ends.plan.transport.0.lanes(),

@@ -46,7 +46,7 @@ impl Lane {
 /// The client's end of all connections of a flow.
 pub(super) struct TcpClient {
     client: Client,
-    opening: Opening,
+    opening: Dialling,
     switching: Switching,
     /// The number of times that the connections were opened anew.
     turn: u16,
@@ -55,7 +55,7 @@ pub(super) struct TcpClient {
 }
 
 /// The connections of a client: when, how and from where they are opened.
-pub(super) struct Opening {
+pub(super) struct Dialling {
     /// `None` when they were opened.
     pub(super) at: Option<Instant>,
     pub(super) config: TcpConfig,
@@ -73,7 +73,7 @@ pub(super) struct Place {
 }
 
 impl TcpClient {
-    pub(super) fn new(client: Client, opening: Opening, switching: Switching) -> Self {
+    pub(super) fn new(client: Client, opening: Dialling, switching: Switching) -> Self {
         Self { client, opening, switching, turn: 0, lanes: Vec::new(), scratch: Vec::new() }
     }
 
@@ -85,7 +85,7 @@ impl TcpClient {
 
     /// Opens the connections between the addresses whose turn it is.
     fn connect(&mut self) {
-        let Opening { config, connections, initial_sequence, places, .. } = &self.opening;
+        let Dialling { config, connections, initial_sequence, places, .. } = &self.opening;
         let place = places[usize::from(self.turn) % places.len()];
         let first_port = self.first_port();
         for lane in 0..*connections {
