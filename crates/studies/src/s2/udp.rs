@@ -143,7 +143,7 @@ const MOST_SEEDS: u64 = 12;
 const SIZES: [(f64, i32); 4] = [(1400.0, 1), (2900.0, 2), (4300.0, 3), (5800.0, 4)];
 const TIMERS: &str = "The study's network with random loss in the middle, both ways; requests of 500 octets, echoed, a hundred a second. The first timeout is SIP's T1 of 500 ms, or the smoothed \
                       round-trip time and four times its deviation, 200 ms at least, as in Linux' TCP; each further one is twice as long";
-const IN_FRAGMENTS: &str = "UDP: 20 requests a second, echoed, over 45 ms each way and an MTU of 1500 octets; what is longer is cut into fragments, and the answer, too; 1 % loss of packets both ways";
+const IN_FRAGMENTS: &str = "UDP: 8 requests a second, echoed, over 45 ms each way and an MTU of 1500 octets; what is longer is cut into fragments, and the answer, too; 1 % loss of packets both ways";
 const FALLS: &str = "SCTP: 5 messages of 4000 octets a second, one way, 45 ms, 10 Mbit/s, 1 % loss; the MTU falls from 1500 to 1300 octets after 20 s, and what was sent before does not count";
 const TIMER: &str = include_str!("../../../../plans/studies/s2-timer.toml");
 const FRAGMENTS: &str = include_str!("../../../../plans/studies/s2-fragments.toml");
