@@ -16,6 +16,8 @@ pub struct Results {
     pub startup_readings: Vec<startup::Reading>,
     /// The resequencing models.
     pub waiting: Vec<waiting::Row>,
+    /// The resequencing model over loss.
+    pub losses: Vec<waiting::Row>,
     /// Reno's models.
     pub reno: Vec<throughput::Row>,
     /// CUBIC's.
@@ -29,14 +31,20 @@ pub enum Part {
     Startup,
     /// Waiting for lost messages.
     Waiting,
+    /// Waiting for lost messages, over loss.
+    Losses,
     /// Rates of bulk flows.
     Throughput,
 }
 
 impl Part {
     /// Every part, by its name on the command line.
-    pub const ALL: [(&str, Self); 3] =
-        [("startup", Self::Startup), ("waiting", Self::Waiting), ("throughput", Self::Throughput)];
+    pub const ALL: [(&str, Self); 4] = [
+        ("startup", Self::Startup),
+        ("waiting", Self::Waiting),
+        ("losses", Self::Losses),
+        ("throughput", Self::Throughput),
+    ];
 }
 
 impl Results {
@@ -51,6 +59,7 @@ impl Results {
                 self.startup_readings = startup::readings()?;
             }
             Part::Waiting => self.waiting = waiting::table()?,
+            Part::Losses => self.losses = waiting::map()?,
             Part::Throughput => {
                 self.reno = throughput::reno_table()?;
                 self.cubic = throughput::cubic_table()?;
@@ -66,6 +75,7 @@ impl Results {
             startup::table_of_grid(&self.startup),
             startup::table_of_readings(&self.startup_readings),
             waiting::table_of_waiting(&self.waiting),
+            waiting::table_of_losses(&self.losses),
             throughput::table_of_reno(&self.reno),
             throughput::table_of_cubic(&self.cubic),
         ]

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CompareError;
 
-pub(crate) use tables::table_of_waiting;
+pub(crate) use tables::{table_of_losses, table_of_waiting};
 
 /// A stack, a load and a path.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -137,6 +137,25 @@ pub fn table() -> Result<Vec<Row>, CompareError> {
             for burst_packets in [None, Some(2.0), Some(5.0)] {
                 let cell = Cell { profile, rate, streams, loss: 0.01, burst_packets, rtt_ms: 20.0 };
                 rows.push(row(&cell, MESSAGES, SEEDS)?);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The cells of the map over loss, from 2 to 5 %, at rates and numbers of streams for which the tables say little.
+///
+/// # Errors
+/// As [`table`].
+pub fn map() -> Result<Vec<Row>, CompareError> {
+    let mut rows = Vec::new();
+    for profile in [Stack::Rfc9260, Stack::Signalling] {
+        for loss in [0.02, 0.03, 0.05] {
+            for rate in [50.0, 100.0] {
+                for streams in [Some(1), Some(4), None] {
+                    let cell = Cell { profile, rate, streams, loss, burst_packets: None, rtt_ms: 20.0 };
+                    rows.push(row(&cell, MESSAGES, SEEDS)?);
+                }
             }
         }
     }

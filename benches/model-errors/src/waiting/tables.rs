@@ -3,6 +3,41 @@
 use super::{Row, Stack};
 use crate::markdown::{Table, percent, signed_percent};
 
+/// The resequencing model over loss.
+pub(crate) fn table_of_losses(rows: &[Row]) -> Table {
+    let headings = [
+        "profile",
+        "loss",
+        "messages/s",
+        "streams",
+        "simulated W",
+        "model",
+        "error of W",
+        "error of RTT + 2W",
+    ];
+    let lines = rows.iter().map(|row| {
+        let response = |mean_ms: f64| row.cell.rtt_ms + 2.0 * mean_ms;
+        vec![
+            name(row.cell.profile).to_owned(),
+            percent(row.cell.loss),
+            row.cell.rate.to_string(),
+            row.cell.streams.map_or("unordered".to_owned(), |streams| streams.to_string()),
+            format!("{:.2} ± {:.2} ms", row.simulated_ms, row.uncertainty_ms),
+            format!("{:.2} ms", row.model.mean_ms),
+            signed_percent(row.model.mean_ms / row.simulated_ms - 1.0),
+            signed_percent(response(row.model.mean_ms) / response(row.simulated_ms) - 1.0),
+        ]
+    });
+    Table::new("docs/models.md", "losses", &headings, lines)
+}
+
+fn name(profile: Stack) -> &'static str {
+    match profile {
+        Stack::Rfc9260 => "rfc9260",
+        Stack::Signalling => "signalling",
+    }
+}
+
 /// The resequencing models.
 pub(crate) fn table_of_waiting(rows: &[Row]) -> Table {
     let headings = [
@@ -25,10 +60,7 @@ pub(crate) fn table_of_waiting(rows: &[Row]) -> Table {
             )
         };
         vec![
-            match row.cell.profile {
-                Stack::Rfc9260 => "rfc9260".to_owned(),
-                Stack::Signalling => "signalling".to_owned(),
-            },
+            name(row.cell.profile).to_owned(),
             row.cell.rate.to_string(),
             row.cell.streams.map_or("unordered".to_owned(), |streams| streams.to_string()),
             row.cell.burst_packets.map_or("none".to_owned(), |burst| format!("{burst} packets")),

@@ -29,5 +29,12 @@ fn independent_losses_are_predicted() {
 fn every_cell_is_documented() {
     let documented = crate::document::read_results(&crate::document::root()).unwrap();
     assert_eq!(documented.waiting.len(), 27);
-    assert!(documented.waiting.iter().all(|row| row.simulated_ms > 0.0 && row.uncertainty_ms > 0.0));
+    assert_eq!(documented.losses.len(), 36);
+    assert!(
+        documented
+            .losses
+            .iter()
+            .chain(&documented.waiting)
+            .all(|row| row.simulated_ms > 0.0 && row.uncertainty_ms > 0.0)
+    );
 }
