@@ -5,7 +5,6 @@ use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 
 use bytes::Bytes;
-use nix::sys::signal::Signal;
 use nix::sys::socket::{setsockopt, sockopt};
 use sip::{Framer, Message, MessageLimits, Method, Response, Status};
 
@@ -83,16 +82,16 @@ fn a_ruleset_that_is_flushed_is_mended_under_a_call_that_goes_on() {
 }
 
 #[test]
-fn a_middlebox_that_says_nothing_about_the_first_pinhole_has_the_call_refused() {
-    let Some(agent) = Agent::new("udp", "firewall_patience_ms = 300") else { return };
+fn a_lost_answer_about_the_first_pinhole_has_the_call_refused() {
+    let Some(agent) = Agent::new("udp", "") else { return };
     let mut phones = Phones::new(&agent.network);
-    agent.middlebox.signal(Signal::SIGSTOP);
+    agent.middlebox.lose_what_it_says(&agent.network);
     phones.call();
     let (status, reason) = phones.wait_for_answer(1, || agent.log());
     assert_eq!((status, reason.contains("Q.850;cause=47")), (503, true), "{reason}");
     agent.wait_for("sip_pinholes_denied_total{reason=\"silent\"} 1");
     // Its grant comes late, and is taken back.
-    agent.middlebox.signal(Signal::SIGCONT);
+    agent.middlebox.let_it_speak(&agent.network);
     agent.middlebox.wait_until_without_pinholes(&agent.network);
     phones.call();
     assert_eq!(phones.wait_for_answer(2, || agent.log()).0, 200);
@@ -104,18 +103,18 @@ fn a_middlebox_that_says_nothing_about_the_first_pinhole_has_the_call_refused() 
 }
 
 #[test]
-fn a_middlebox_that_says_nothing_about_the_answer_ends_the_call_on_both_sides() {
-    let Some(agent) = Agent::new("udp", "firewall_patience_ms = 300") else { return };
+fn a_lost_answer_about_the_second_pinhole_ends_the_call_on_both_sides() {
+    let Some(agent) = Agent::new("udp", "") else { return };
     let mut phones = Phones::new(&agent.network);
     phones.let_it_ring();
     phones.call();
     phones.wait_until_asked(&[Method::Invite], || agent.log());
-    agent.middlebox.signal(Signal::SIGSTOP);
+    agent.middlebox.lose_what_it_says(&agent.network);
     phones.answer();
     let (status, reason) = phones.wait_for_answer(1, || agent.log());
     assert_eq!((status, reason.contains("Q.850;cause=47")), (503, true), "{reason}");
     phones.wait_until_asked(&[Method::Invite, Method::Ack, Method::Bye], || agent.log());
-    agent.middlebox.signal(Signal::SIGCONT);
+    agent.middlebox.let_it_speak(&agent.network);
     agent.wait_until_closed();
     agent.middlebox.wait_until_without_pinholes(&agent.network);
     assert_eq!(causes(&agent), ["no_pinhole"]);

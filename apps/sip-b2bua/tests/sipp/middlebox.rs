@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use simco_middlebox::{Embedded, Settings};
 
 use crate::agent::PATIENCE;
@@ -30,9 +28,22 @@ impl Middlebox {
         self.0.wait().unwrap();
     }
 
-    /// Stops it where it stands, or lets it go on: its host is there and says nothing.
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill(Pid::from_raw(i32::try_from(self.0.id()).unwrap()), signal).unwrap();
+    /// Has the network lose everything that it says, its answers to SIMCO among them.
+    pub(crate) fn lose_what_it_says(&self, network: &Network) {
+        let rule = format!(
+            "table inet loss {{ chain output {{ type filter hook output priority 0; tcp sport {PORT} drop; }}; }}"
+        );
+        self.nft(network, &[&rule]);
+    }
+
+    /// Lets through again what it says; what was lost is repeated by TCP.
+    pub(crate) fn let_it_speak(&self, network: &Network) {
+        self.nft(network, &["delete table inet loss"]);
+    }
+
+    fn nft(&self, network: &Network, command: &[&str]) {
+        let status = network.command(Place::Middle, "nft").args(command).status().unwrap();
+        assert!(status.success(), "{command:?}: {:?}", self.0);
     }
 
     /// Waits until the kernel has its table, and in it no pinhole.
@@ -84,6 +95,7 @@ fn serves_until_nobody_holds_its_input() {
     middlebox.stop();
 }
 
+const PORT: u16 = 7626;
 const ROLE: &str = "middlebox::serves_until_nobody_holds_its_input";
 const VARIABLE: &str = "HEADWAY_TEST_MIDDLEBOX";
 const SETTINGS: &str = r#"
