@@ -40,10 +40,8 @@ async fn attend(member: Association, hub: Sender<Said>, mut others: Receiver<Sai
         tokio::select! {
             received = member.recv() => {
                 let Ok(Some(received)) = received else { return };
-                let message = received.message;
-                let passed_on = Message::new(message.stream, message.delivery, message.payload);
                 // Fails if nobody listens, and this task does.
-                let _all = hub.send((member.id(), passed_on));
+                let _all = hub.send((member.id(), received.message.into()));
             }
             said = others.recv() => {
                 let pass_on = |(speaker, message)| speaker == member.id() || member.try_send(message).is_ok();
