@@ -94,7 +94,10 @@ def test_progress_ends_with_all_runs():
 
 
 ENDLESS = f"""
+import signal
 import headway
+# Whoever starts the tests in the background has told their children to ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 plan = {PLAN!r} | {{"stop": {{"messages": 1_000_000_000}}}}
 headway.simulate(plan, progress=lambda done, all: print(done, flush=True))
 """
@@ -104,5 +107,8 @@ def test_an_interrupt_ends_a_run():
     with subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout.readline() == "0\n"
         os.kill(child.pid, signal.SIGINT)
-        _, said = child.communicate(timeout=60)
+        try:
+            _, said = child.communicate(timeout=60)
+        finally:
+            child.kill()
     assert "KeyboardInterrupt" in said
