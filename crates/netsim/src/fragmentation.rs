@@ -34,7 +34,6 @@ pub struct Fragmenting<H> {
     identification: u32,
     /// Fragments that were cut and not sent yet.
     cut: VecDeque<(Outgoing, Vec<u8>)>,
-    scratch: Vec<u8>,
     partial: BTreeMap<(IpAddr, IpAddr, u32), Partial>,
     counters: FragmentCounters,
 }
@@ -75,7 +74,6 @@ impl<H> Fragmenting<H> {
             mtu_bytes: mtu_bytes.max(LEAST_MTU_BYTES),
             identification: 0,
             cut: VecDeque::new(),
-            scratch: Vec::new(),
             partial: BTreeMap::new(),
             counters: FragmentCounters::default(),
         }
@@ -188,17 +186,15 @@ impl<H: Host> Host for Fragmenting<H> {
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
         while self.cut.is_empty() {
-            self.scratch.clear();
-            let outgoing = self.host.poll_transmit(now, &mut self.scratch)?;
-            let scratch = core::mem::take(&mut self.scratch);
+            let before = buffer.len();
+            let outgoing = self.host.poll_transmit(now, buffer)?;
             let longest =
                 outgoing.segment_bytes.filter(|bytes| *bytes > 0).unwrap_or(outgoing.len).min(outgoing.len);
             if longest + outgoing.protocol.overhead_bytes(outgoing.destination) <= self.mtu_bytes {
-                buffer.extend_from_slice(&scratch);
-                self.scratch = scratch;
                 return Some(outgoing);
             }
-            for packet in scratch[..outgoing.len].chunks(longest.max(1)) {
+            let whole = buffer.split_off(before);
+            for packet in whole.chunks(longest.max(1)) {
                 // What may not be cut vanishes, and nobody is told: a black hole (RFC 2923 §2.1).
                 if self.host.allows_fragments() {
                     self.cut(&outgoing, packet);
@@ -206,7 +202,6 @@ impl<H: Host> Host for Fragmenting<H> {
                     self.counters.packets_dropped += 1;
                 }
             }
-            self.scratch = scratch;
         }
         let (outgoing, part) = self.cut.pop_front()?;
         self.counters.fragments_sent += 1;
