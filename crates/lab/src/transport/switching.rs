@@ -30,10 +30,13 @@ impl Switching {
     }
 
     /// Returns whether the answer to a message is the first one, which it always is where nobody switches.
-    pub(crate) fn on_answer(&mut self, now: Instant, number: Option<u64>) -> bool {
+    /// `number` reads its number, which nobody else needs.
+    pub(crate) fn on_answer(&mut self, now: Instant, number: impl FnOnce() -> Option<u64>) -> bool {
+        if self.after.is_none() {
+            return true;
+        }
         self.heard_at = now;
-        let is_known = number.is_some_and(|number| self.outstanding.remove(&number).is_some());
-        is_known || self.after.is_none()
+        number().is_some_and(|number| self.outstanding.remove(&number).is_some())
     }
 
     /// Returns when patience ends if nothing is heard.

@@ -133,7 +133,7 @@ impl QuicClient {
             match stream.incoming.next_message() {
                 Ok(Some(whole)) => {
                     let blocked = Some(self.blocked.count(now, &whole));
-                    self.switching.on_answer(now, self.client.workload().kind().number(&whole.octets));
+                    self.switching.on_answer(now, || self.client.workload().kind().number(&whole.octets));
                     self.client.on_response(now, lane, &whole.octets, blocked);
                 }
                 Ok(None) => return,

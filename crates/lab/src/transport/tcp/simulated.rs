@@ -143,7 +143,7 @@ impl TcpClient {
         lane.connection.read(&mut self.scratch);
         lane.framer.push(&self.scratch);
         while let Ok(Some(message)) = lane.framer.next_message() {
-            let number = self.client.workload().kind().number(&message);
+            let number = || self.client.workload().kind().number(&message);
             if self.switching.on_answer(now, number) {
                 self.client.on_response(now, u16::try_from(index).unwrap_or(0), &message, None);
             }
