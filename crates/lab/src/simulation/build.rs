@@ -47,6 +47,7 @@ enum Spot {
 }
 
 pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Built, SimulationError> {
+    check_mtus(scenario)?;
     let mut world = World::new(seed);
     if scenario.has_random_octets() {
         world.leave_octets_out_of_trace();
@@ -104,6 +105,21 @@ pub(super) fn build(scenario: &Scenario, seed: u64) -> Result<Built, SimulationE
     sites.iter().for_each(|site| world.wake(site.id));
     let hosts = sites.iter().map(|site| site.id).collect();
     Ok(Built { world, hosts, flows: seats, links })
+}
+
+/// Checks that every link carries what IP wants a link to carry.
+fn check_mtus(scenario: &Scenario) -> Result<(), SimulationError> {
+    let least = scenario.addresses.least_mtu_bytes();
+    let refuse = |key: String| Err(SimulationError::new(key, format!("must be at least {least} octets")));
+    for (name, plan) in scenario.links.iter() {
+        if plan.mtu.is_some_and(|mtu| mtu < least) {
+            return refuse(format!("links.{name}.mtu"));
+        }
+        if plan.changes.iter().filter_map(|change| change.mtu).any(|mtu| mtu < least) {
+            return refuse(format!("links.{name}.changes.mtu"));
+        }
+    }
+    Ok(())
 }
 
 /// Creates a host without ends, with IP as its links and flows want it.

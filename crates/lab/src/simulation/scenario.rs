@@ -46,6 +46,16 @@ pub enum AddressFamily {
     Ipv6,
 }
 
+impl AddressFamily {
+    /// Returns the octets of a packet that every link has to carry (RFC 791 §3.2, RFC 8200 §5).
+    pub(crate) const fn least_mtu_bytes(self) -> usize {
+        match self {
+            Self::Ipv4 => 68,
+            Self::Ipv6 => 1280,
+        }
+    }
+}
+
 /// A link: what it does to packets in both directions, and when that changes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,7 +73,7 @@ pub struct LinkPlan {
     /// The packets or octets that may wait for the link: `50p`, `64KiB`. Default unlimited.
     pub queue: Option<Text<QueueLimit>>,
     /// Octets of the largest IP packet it carries. A longer one is cut into fragments by the host that sends it, or dropped there if IP may
-    /// not cut it, as with `flows.NAME.sctp.paths.mtu_discovery`. Default any.
+    /// not cut it, as with `flows.NAME.sctp.paths.mtu_discovery`. At least 68, over IPv6 1280. Default any.
     pub mtu: Option<usize>,
     /// Numbers of packets to drop, counted from 1 in the first direction.
     #[serde(default)]
@@ -242,9 +252,7 @@ impl LinkPlan {
         }
         ways
     }
-}
 
-impl LinkPlan {
     /// Returns the octets of the largest packet it carries after so long; `None`: any.
     pub(crate) fn mtu_at(&self, time: Duration) -> Option<usize> {
         let changed = self.changes.iter().filter(|change| change.at.0 <= time);

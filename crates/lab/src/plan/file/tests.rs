@@ -51,6 +51,11 @@ fn errors_name_line_and_key() {
     assert_eq!(at(&error), (7, "links.wan.delay".to_owned()), "{error}");
     assert!(error.because.contains("unit"), "{error}");
     assert_eq!(at(&refusal("delay =", "dealy =")), (7, "links.wan.dealy".to_owned()));
+    let error = refusal("loss = \"1%\"", "mtu = 67");
+    assert_eq!(
+        (at(&error), &*error.because),
+        ((8, "links.wan.mtu".to_owned()), "must be at least 68 octets")
+    );
     assert_eq!(at(&refusal("rate = 100\n", "\n")), (10, "flows.sip.rate".to_owned()));
     assert_eq!(at(&refusal("to = \"server\"", "to = \"sevrer\"")), (12, "flows.sip.to".to_owned()));
     assert_eq!(at(&refusal("\"udp\"", "\"upd\"")), (21, "flows.sip.transport".to_owned()));
