@@ -124,6 +124,16 @@ impl Ran {
         StudyError::Cell { page: self.page, key: factor.to_owned(), count: 0 }
     }
 
+    /// Returns the mean as tables show it; nothing where there is none.
+    pub(crate) fn mean_text(&self) -> String {
+        self.mean().map(|mean| mean.to_string()).unwrap_or_default()
+    }
+
+    /// Returns a quantile as tables show it, a dash where there is none.
+    pub(crate) fn quantile_text(&self, share: f64, digits: usize) -> String {
+        self.quantile(share).map_or_else(|| "–".to_owned(), |value| format!("{:.digits$}", value.value()))
+    }
+
     /// Returns the times of the first flow: of responses, or of deliveries where nothing is answered.
     pub(crate) fn times(&self) -> Option<&lab::Distribution> {
         let flow = self.tally.flows.first()?;

@@ -86,7 +86,6 @@ fn row(
     [told, with_four]: [f64; 2],
     [free, four]: [&Ran; 2],
 ) -> Result<Vec<String>, StudyError> {
-    let mean = |cell: &Ran| cell.mean().map(|mean| mean.to_string()).unwrap_or_default();
     Ok(vec![
         rate.to_string(),
         loss.to_owned(),
@@ -94,9 +93,9 @@ fn row(
         response.to_string(),
         counter.to_string(),
         format!("{told:.2}"),
-        mean(free),
+        free.mean_text(),
         format!("{with_four:.2}"),
-        mean(four),
+        four.mean_text(),
         would_do(rate, found)?.to_string(),
     ])
 }

@@ -20,15 +20,12 @@ pub(crate) fn path(effort: &Effort) -> Result<Page, StudyError> {
             let steps = cell.times().map(lab::Distribution::ccdf).unwrap_or_default();
             page.series.push(Series::new("path", name, Mark::Steps, steps));
         }
-        let quantile = |share| {
-            cell.quantile(share).map_or_else(|| "–".to_owned(), |value| format!("{:.1}", value.value()))
-        };
         rows.push(vec![
             name.to_owned(),
             longest(cell).map_or_else(|| "–".to_owned(), |ms| format!("{ms:.0}")),
             unanswered(cell).to_string(),
-            quantile(0.5),
-            quantile(0.99),
+            cell.quantile_text(0.5, 1),
+            cell.quantile_text(0.99, 1),
             late(cell).map_or_else(|| "–".to_owned(), |share| format!("{share:.2} %")),
         ]);
     }

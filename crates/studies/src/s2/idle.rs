@@ -19,16 +19,13 @@ pub(crate) fn idle(effort: &Effort) -> Result<Page, StudyError> {
         let cell = at(&cells, case)?;
         let steps = cell.times().map(lab::Distribution::ccdf).unwrap_or_default();
         page.series.push(Series::new("idle", name, Mark::Steps, steps));
-        let quantile = |share| {
-            cell.quantile(share).map_or_else(|| "–".to_owned(), |value| format!("{:.0}", value.value()))
-        };
         let (answered, all) = cell.answered();
         rows.push(vec![
             name.to_owned(),
             dropped(cell).map(|share| share.to_string()).unwrap_or_default(),
-            cell.mean().map(|mean| mean.to_string()).unwrap_or_default(),
-            quantile(0.95),
-            quantile(0.99),
+            cell.mean_text(),
+            cell.quantile_text(0.95, 0),
+            cell.quantile_text(0.99, 0),
             format!("{answered} of {all}"),
         ]);
     }

@@ -68,23 +68,16 @@ fn edges(cells: &Cells) -> Result<String, StudyError> {
 
 fn by_load(cells: &Cells) -> Result<Table, StudyError> {
     let row = |cell: &Ran| {
-        let quantile = |share| {
-            cell.quantile(share).map_or_else(|| "–".to_owned(), |value| format!("{:.0}", value.value()))
-        };
         let (offered, dropped) = middle(cell);
         let load = cell.number("case")?;
         Ok(vec![
             cell.level("case")?.to_owned(),
             format!("{:.0}", load * 500.0 / 560.0),
             cell.level("queue")?.to_owned(),
-            if cell.is_overloaded() {
-                "overloaded".to_owned()
-            } else {
-                cell.mean().map(|mean| mean.to_string()).unwrap_or_default()
-            },
-            quantile(0.5),
-            quantile(0.95),
-            quantile(0.99),
+            if cell.is_overloaded() { "overloaded".to_owned() } else { cell.mean_text() },
+            cell.quantile_text(0.5, 0),
+            cell.quantile_text(0.95, 0),
+            cell.quantile_text(0.99, 0),
             format!("{:.3} %", dropped / offered * 100.0),
         ])
     };

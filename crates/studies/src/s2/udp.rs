@@ -64,13 +64,12 @@ pub(crate) fn fragments(effort: &Effort) -> Result<Page, StudyError> {
         series.ci95.push(again.interval());
         points.push((f64::from(count), expected));
         offsets.push((format!("{count} fragments"), again.scaled(100.0 / expected, -100.0)));
-        let mean = cell.mean().map(|mean| mean.to_string()).unwrap_or_default();
         rows.push(vec![
             format!("{message:.0}"),
             count.to_string(),
             again.to_string(),
             format!("{expected:.4}"),
-            mean,
+            cell.mean_text(),
         ]);
     }
     page.series.push(series);
@@ -88,12 +87,14 @@ fn falls(page: &mut Page, cells: &Cells) -> Result<(), StudyError> {
     let at = |case| cells.get(&[text("case", case)]);
     let [before, known, after] = [at("before")?, at("known")?, at("after")?];
     let row = |name: &str, cell: &Ran| {
-        let quantile = |share| {
-            cell.quantile(share).map_or_else(|| "–".to_owned(), |value| format!("{:.0}", value.value()))
-        };
-        let mean = cell.mean().map(|mean| mean.to_string()).unwrap_or_default();
         let again = repeated(cell).map(|again| again.to_string()).unwrap_or_default();
-        vec![name.to_owned(), mean, quantile(0.5), quantile(0.99), again]
+        vec![
+            name.to_owned(),
+            cell.mean_text(),
+            cell.quantile_text(0.5, 0),
+            cell.quantile_text(0.99, 0),
+            again,
+        ]
     };
     let rows = vec![
         row("chunks of 1500 octets, which IP cuts", before),
