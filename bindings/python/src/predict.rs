@@ -1,12 +1,11 @@
 //! The models, for many points at once.
 
-use std::num::NonZeroU32;
 use std::thread;
 use std::time::Duration;
 
-use lab::StopSignal;
+use lab::{StopSignal, TransportSpec};
 use models::resequencing::{self, Profile, Scenario, Transport};
-use models::studies::{Conditions, Flow, s1, s4};
+use models::studies::{Conditions, s1, s4};
 use models::{ModelError, Probability, Rate};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{Bound, PyErr, PyResult, Python, pyfunction};
@@ -169,11 +168,8 @@ impl Question {
             rto: self.rto.unwrap_or(STUDY_RTO),
             processing: self.processing,
         };
-        let flow = match self.transport {
-            Transport::Sctp { streams } => Flow::Streams(streams),
-            Transport::SctpUnordered => Flow::Unordered,
-            Transport::Tcp { connections } => Flow::Connections(connections),
-            Transport::Udp { first_timeout } if self.model == Model::S4 => {
+        let flow = match (self.transport, self.transport.flow()) {
+            (Transport::Udp { first_timeout }, _) if self.model == Model::S4 => {
                 return Ok(s4::udp_response_time(
                     scenario.rtt,
                     scenario.loss,
@@ -181,11 +177,10 @@ impl Question {
                     self.processing,
                 ));
             }
-            Transport::Udp { .. } => {
-                return Err("S1 has no formula for udp; ask 'S4' or 'resequencing'".to_owned());
-            }
-            Transport::Quic { .. } => {
-                return Err("the studies have no formula for quic; ask 'resequencing'".to_owned());
+            (_, Some(flow)) => flow,
+            (transport, None) => {
+                let name = if matches!(transport, Transport::Quic { .. }) { "quic" } else { "udp" };
+                return Err(format!("this study has no formula for {name}; ask 'resequencing'"));
             }
         };
         let derivation = match self.model {
@@ -209,20 +204,8 @@ impl Question {
 
 /// Reads a transport as the command line names it.
 fn transport_of(name: &str) -> PyResult<Transport> {
-    let known = "'sctp:N', 'sctp:unordered', 'tcp', 'tcp:N', 'quic:N' or 'udp'";
-    let (protocol, lanes) = name.split_once(':').unwrap_or((name, ""));
-    let number = || match lanes {
-        "" => Ok(NonZeroU32::MIN),
-        _ => lanes.parse().map_err(|_| unknown("transport", name, known)),
-    };
-    match (protocol, lanes) {
-        ("sctp", "unordered") => Ok(Transport::SctpUnordered),
-        ("sctp", _) => Ok(Transport::Sctp { streams: number()? }),
-        ("tcp", _) => Ok(Transport::Tcp { connections: number()? }),
-        ("quic", _) => Ok(Transport::Quic { streams: number()? }),
-        ("udp", "") => Ok(Transport::Udp { first_timeout: UDP_FIRST_TIMEOUT }),
-        _ => Err(unknown("transport", name, known)),
-    }
+    let transport: TransportSpec = name.parse().map_err(|error| refused(format!("transport: {error}")))?;
+    transport.model().map_err(|because| refused(format!("transport is '{name}': {because}")))
 }
 
 fn milliseconds(name: &str, value: f64) -> Result<Duration, String> {
@@ -244,7 +227,5 @@ fn refused_model(error: ModelError) -> PyErr {
 
 /// The retransmission timeout of the studies.
 const STUDY_RTO: Duration = Duration::from_secs(1);
-/// T1 of SIP, RFC 3261 §17.1.1.1.
-const UDP_FIRST_TIMEOUT: Duration = Duration::from_millis(500);
 /// Fewer points than these are not worth a thread.
 const LEAST_SHARE: usize = 64;

@@ -30,13 +30,14 @@ def test_a_mean_that_does_not_exist_is_infinite():
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ({"transport": "sctp:0"}, "transport is 'sctp:0'"),
-        ({"transport": "carrier-pigeon"}, "it must be 'sctp:N'"),
+        ({"transport": "sctp:0"}, "transport: `sctp:0`: the number of streams is 1 to 65535"),
+        ({"transport": "carrier-pigeon"}, "`carrier-pigeon` is no transport: use tcp, tcp:N, sctp:N"),
         ({"transport": "tcp", "loss": [0.1, 1.0]}, "point 1: loss: 1 is not a probability"),
         ({"transport": "tcp", "rate": 0}, "rate: 0 is not a rate"),
         ({"transport": "tcp", "rtt_ms": math.nan}, "rtt_ms is NaN"),
         ({"transport": "tcp", "model": "S9"}, "model is 'S9'"),
         ({"transport": "quic:6", "model": "S4"}, "no formula for quic"),
+        ({"transport": "udp", "model": "S1"}, "no formula for udp"),
     ],
 )
 def test_what_has_no_meaning_is_refused_by_name_and_value(arguments, word):

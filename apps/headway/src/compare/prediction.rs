@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lab::{CompareConfig, Prediction, TransportSpec, milliseconds};
 use models::resequencing::{self, Profile, Scenario, Transport, bursts};
-use models::studies::{Conditions, Flow, s4};
+use models::studies::{Conditions, s4};
 use models::{ModelError, Probability, Rate};
 use netem::{Bursts, Impairments, Loss};
 
@@ -97,16 +97,10 @@ fn profile(name: &str) -> Option<Profile> {
 /// Returns the mean response time by S4, and its equations.
 fn study(scenario: &Scenario, carrier: Transport) -> Result<(Duration, &'static str), ModelError> {
     let Scenario { rtt, loss, rate, processing, .. } = *scenario;
-    let flow = match carrier {
-        Transport::Tcp { connections } => Flow::Connections(connections),
-        Transport::Sctp { streams } => Flow::Streams(streams),
-        Transport::SctpUnordered => Flow::Unordered,
-        Transport::Quic { .. } => return Err(ModelError::NotModelled { what: "QUIC" }),
-        Transport::Udp { first_timeout } => {
-            let time = s4::udp_response_time(rtt, loss, first_timeout, processing)?;
-            return Ok((time, "S4 (10)"));
-        }
-    };
+    if let Transport::Udp { first_timeout } = carrier {
+        return Ok((s4::udp_response_time(rtt, loss, first_timeout, processing)?, "S4 (10)"));
+    }
+    let flow = carrier.flow().ok_or(ModelError::NotModelled { what: "QUIC" })?;
     let conditions = Conditions { rtt, loss, rate, rto: STUDY_RTO, processing };
     Ok((s4::response_time(&conditions, flow)?.response_time, s4_equation(flow)))
 }

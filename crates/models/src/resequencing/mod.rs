@@ -49,6 +49,7 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 
 use crate::quantity::{Probability, Rate};
+use crate::studies::Flow;
 
 pub use recovery::Recovery;
 pub use response::{
@@ -101,6 +102,19 @@ pub enum Transport {
         /// Wait before the first retransmission.
         first_timeout: Duration,
     },
+}
+
+impl Transport {
+    /// Returns what the studies call this; `None` for QUIC and UDP, whose messages they have no [`Flow`] of.
+    #[must_use]
+    pub const fn flow(self) -> Option<Flow> {
+        match self {
+            Self::Sctp { streams } => Some(Flow::Streams(streams)),
+            Self::SctpUnordered => Some(Flow::Unordered),
+            Self::Tcp { connections } => Some(Flow::Connections(connections)),
+            Self::Quic { .. } | Self::Udp { .. } => None,
+        }
+    }
 }
 
 /// The rules by which SCTP finds losses.
