@@ -107,7 +107,6 @@ impl Calls {
     /// Creates the request to the other side: within its dialog, or the INVITE that begins one. `None` if it acknowledges
     /// a response that was not passed on.
     fn request(&mut self, call: &mut Call, to: Side, original: &Request) -> Option<Request> {
-        let call_id = self.endpoint.tag();
         if original.method == Method::Prack {
             let number = call.exchange(1)?.sent_number;
             let rack = forward::rack(&original.headers, number)?;
@@ -118,7 +117,7 @@ impl Calls {
         let leg = call.leg_mut(to);
         Some(match &mut leg.dialog {
             Some(dialog) => dialog.request(original.method.clone()),
-            None => forward::first_invite(original, leg, call_id),
+            None => forward::first_invite(original, leg, self.endpoint.tag()),
         })
     }
 
