@@ -178,6 +178,9 @@ impl<H: Host> Host for Fragmenting<H> {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        if self.partial.is_empty() {
+            return self.host.handle_timeout(now);
+        }
         self.give_up(now);
         if self.host.poll_timeout().is_some_and(|due| due <= now) {
             self.host.handle_timeout(now);
