@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use sctp_core::{
-    AssociationConfig, AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig,
-    Event, Message, Offer, Profile, Received, SctpPort, SendError, Transmit,
+    AssociationConfig, AssociationId, Datagram, Destination, Encapsulation, Endpoint, EndpointConfig, Event,
+    Message, Offer, Profile, Received, SctpPort, SendError, Transmit,
 };
 use virtual_time::Instant;
 
@@ -90,7 +90,7 @@ impl Host {
         let datagrams = sent.iter().map(|transmit| {
             let (payload, others) = rest.split_at(transmit.len);
             rest = others;
-            Datagram { source: opposite(transmit.destination), local: None, ecn: Ecn::NotEct, payload }
+            Datagram::new(opposite(transmit.destination), payload)
         });
         self.endpoint.handle_packets(now, datagrams);
     }

@@ -23,7 +23,7 @@ mod net;
 #[path = "../../crates/sctp-core/tests/pair/replay.rs"]
 mod replay;
 
-use sctp_core::{Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, SctpPort};
+use sctp_core::{Datagram, Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
 use sctp_wire::{Causes, Checksum, Chunk, Packet, Parameters};
 use virtual_time::Instant;
 
@@ -53,7 +53,7 @@ pub fn packet(octets: &[u8]) {
     let octets = repaired(octets);
     let encapsulation = Encapsulation::Udp { port: 9899 };
     let source = Destination { address: [10, 0, 0, 1].into(), encapsulation };
-    let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: &octets };
+    let datagram = Datagram::new(source, &octets);
     endpoint.handle_packet(Instant::EPOCH, datagram);
     let mut buffer = Vec::new();
     while endpoint.poll_transmit(Instant::EPOCH, &mut buffer).is_some() {}

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 
 use sctp_core::{
-    AssociationConfig, AssociationId, AutomaticAddresses, CongestionAlgorithm, Datagram, Delivery, Destination,
-    Discovery, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation, Message, Nagle, Offer, Pacing,
-    PathId, Profile, ResetDirection, SctpPort, StreamId,
+    AssociationConfig, AssociationId, AutomaticAddresses, CongestionAlgorithm, Datagram, Delivery,
+    Destination, Discovery, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation, Message,
+    Nagle, Offer, Pacing, PathId, Profile, ResetDirection, SctpPort, StreamId,
 };
 use virtual_time::Instant;
 
@@ -336,12 +336,14 @@ impl World {
             for packets in 0.. {
                 assert!(packets < 10_000, "packets without end");
                 let mut octets = Vec::new();
-                let Some(transmit) = self.ends[end].endpoint.poll_transmit(self.now, &mut octets) else { break };
+                let Some(transmit) = self.ends[end].endpoint.poll_transmit(self.now, &mut octets) else {
+                    break;
+                };
                 self.ends[end].last_sent.clone_from(&octets);
                 let from = transmit.source.unwrap_or(addresses(end)[0]);
                 let packet = Packet { from, to: transmit.destination.address, octets };
-                let may_pass = transmit.fragmentation == Fragmentation::Allowed
-                    || 20 + transmit.len <= self.mtu;
+                let may_pass =
+                    transmit.fragmentation == Fragmentation::Allowed || 20 + transmit.len <= self.mtu;
                 let arrives = may_pass
                     && addresses(1 - end).contains(&packet.to)
                     && !self.cut.contains(&(packet.from, packet.to));

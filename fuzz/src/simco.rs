@@ -27,11 +27,10 @@ fn to_a_middlebox(octets: &[u8]) {
     config.agents.anonymous = Some(AgentPolicy { may_disable: true, ..AgentPolicy::default() });
     let mut middlebox = Middlebox::new(config, MemoryFilter::new(), [3; 32]).expect("the default works");
     let peer = Owner::new(b"fuzz").expect("short");
-    let connection = Connection { framing: Framing::Octets, peer, authenticated: None, protection: Protection::None };
-    let (open, new) = (
-        middlebox.open(Instant::EPOCH, connection.clone()),
-        middlebox.open(Instant::EPOCH, connection),
-    );
+    let connection =
+        Connection { framing: Framing::Octets, peer, authenticated: None, protection: Protection::None };
+    let (open, new) =
+        (middlebox.open(Instant::EPOCH, connection.clone()), middlebox.open(Instant::EPOCH, connection));
     middlebox.handle_octets(Instant::EPOCH, open, &[1, 1, 0, 8, 0, 0, 0, 1, 0, 1, 0, 4, 3, 0, 0, 0]);
     middlebox.handle_octets(Instant::EPOCH, open, octets);
     middlebox.handle_octets(Instant::EPOCH, new, octets);

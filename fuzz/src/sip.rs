@@ -1,7 +1,9 @@
 //! What the target `sip` does with octets.
 
 use bytes::Bytes;
-use sip::{Endpoint, EndpointConfig, Event, Flow, Framer, Message, MessageLimits, Response, Status, Transport};
+use sip::{
+    Endpoint, EndpointConfig, Event, Flow, Framer, Message, MessageLimits, Response, Status, Transport,
+};
 use virtual_time::Instant;
 
 /// Reads octets as a message, as a stream in two cuts, and as what a stranger sends to an endpoint, twice.
@@ -45,7 +47,8 @@ fn to_an_endpoint(octets: &[u8]) {
     let octets = Bytes::copy_from_slice(octets);
     for _ in 0..2 {
         endpoint.handle_packet(Instant::EPOCH, from, &octets);
-        let sent: usize = core::iter::from_fn(|| endpoint.poll_transmit()).map(|sent| sent.octets.len()).sum();
+        let sent: usize =
+            core::iter::from_fn(|| endpoint.poll_transmit()).map(|sent| sent.octets.len()).sum();
         assert!(sent <= octets.len() + 256, "{} octets provoke {sent}", octets.len());
         while let Some(event) = endpoint.poll_event() {
             if let Event::Request { transaction, request, .. } = event {

@@ -33,7 +33,15 @@ impl Bench {
         println!("bulk, one association, ordered");
         println!(
             "{:>8} {:>10} {:>11} {:>9} {:>9} {:>10} {:>10} {:>9} {:>9}",
-            "octets", "SCTP MB/s", "messages/s", "CPU send", "CPU recv", "TCP MB/s", "UDP+GSO", "/ TCP", "/ UDP+GSO"
+            "octets",
+            "SCTP MB/s",
+            "messages/s",
+            "CPU send",
+            "CPU recv",
+            "TCP MB/s",
+            "UDP+GSO",
+            "/ TCP",
+            "/ UDP+GSO"
         );
         for size in [100, 1000, 1200, 10_000, 64_000] {
             let (mut sctp, mut rate, mut send, mut receive) = (vec![], vec![], vec![], vec![]);
@@ -51,7 +59,11 @@ impl Bench {
             let (sctp, tcp, udp) = (median(sctp), median(tcp), median(udp));
             println!(
                 "{size:>8} {sctp:>10.1} {:>11.0} {:>9.2} {:>9.2} {tcp:>10.1} {udp:>10.1} {:>9.2} {:>9.2}",
-                median(rate), median(send), median(receive), sctp / tcp, sctp / udp
+                median(rate),
+                median(send),
+                median(receive),
+                sctp / tcp,
+                sctp / udp
             );
         }
         self.variants();
@@ -75,7 +87,11 @@ impl Bench {
             let run = |_| raw_udp::throughput(1400, segments, Duration::from_millis(self.milliseconds));
             median((0..self.runs).map(run).collect())
         };
-        println!("\nUDP alone, 1400 octets: {:.1} MB/s one by one, {:.1} MB/s with 44 segments", packets(1), packets(44));
+        println!(
+            "\nUDP alone, 1400 octets: {:.1} MB/s one by one, {:.1} MB/s with 44 segments",
+            packets(1),
+            packets(44)
+        );
     }
 
     fn latency(&self) {

@@ -23,7 +23,7 @@
 //! ```
 //! use data_channel::{ChannelConfig, ChannelEvent, ChannelLimits, DataChannels, DtlsRole, Payload};
 //! use sctp_core::{
-//!     AssociationConfig, Datagram, Destination, Ecn, Endpoint, EndpointConfig, Event, Profile, SctpPort,
+//!     AssociationConfig, Datagram, Destination, Endpoint, EndpointConfig, Event, Profile, SctpPort,
 //! };
 //! use virtual_time::Instant;
 //!
@@ -59,7 +59,7 @@
 //!     let mut packet = Vec::new();
 //!     while from.poll_transmit(now, &mut packet).is_some() {
 //!         let source = Destination::channel(0);
-//!         to.handle_packet(now, Datagram { source, local: None, ecn: Ecn::NotEct, payload: &packet });
+//!         to.handle_packet(now, Datagram::new(source, &packet));
 //!         packet.clear();
 //!     }
 //! }

@@ -21,7 +21,7 @@ use std::thread;
 use std::time::Duration;
 
 use sctp_core::{
-    AssociationConfig, AssociationId, Datagram, Destination, Ecn, Endpoint, EndpointConfig, Event, Message,
+    AssociationConfig, AssociationId, Datagram, Destination, Endpoint, EndpointConfig, Event, Message,
     Profile, SctpPort, StreamId,
 };
 use virtual_time::Instant;
@@ -98,8 +98,7 @@ impl Driver {
         let left = self.core.poll_timeout().map_or(Duration::MAX, |due| due.since(self.now()));
         match self.pipe.from.recv_timeout(left) {
             Ok(payload) => {
-                let source = Destination::channel(0);
-                let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: &payload };
+                let datagram = Datagram::new(Destination::channel(0), &payload);
                 self.core.handle_packet(self.now(), datagram);
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -125,10 +124,8 @@ pub(crate) fn core(entropy: [u8; 32]) -> Outcome<Endpoint> {
 pub(crate) fn echo(core: &mut Endpoint, now: Instant, id: AssociationId, event: Event) {
     if event == Event::MessageReady {
         while let Some(received) = core.receive(now, id) {
-            let question = received.message;
-            let answer = Message::new(question.stream, question.delivery, question.payload);
             // Fails once the peer shuts down: then nobody waits for it.
-            let _unwanted = core.send(now, id, answer);
+            let _unwanted = core.send(now, id, received.message.into());
         }
     }
 }

@@ -23,7 +23,7 @@
 //! Two endpoints joined by nothing but two calls:
 //!
 //! ```
-//! use sctp_core::{Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Message};
+//! use sctp_core::{Datagram, Destination, Encapsulation, Endpoint, EndpointConfig, Event, Message};
 //! use sctp_wire::{SctpPort, StreamId};
 //! use virtual_time::Instant;
 //!
@@ -40,11 +40,11 @@
 //! for _ in 0..10 {
 //!     let mut buffer = Vec::new();
 //!     while client.poll_transmit(now, &mut buffer).is_some() {
-//!         server.handle_packet(now, Datagram { source: at(1), local: None, ecn: Ecn::NotEct, payload: &buffer });
+//!         server.handle_packet(now, Datagram::new(at(1), &buffer));
 //!         buffer.clear();
 //!     }
 //!     while server.poll_transmit(now, &mut buffer).is_some() {
-//!         client.handle_packet(now, Datagram { source: at(2), local: None, ecn: Ecn::NotEct, payload: &buffer });
+//!         client.handle_packet(now, Datagram::new(at(2), &buffer));
 //!         buffer.clear();
 //!     }
 //!     while let Some((id, event)) = server.poll_event() {
@@ -74,7 +74,7 @@
 //!     let now = Instant::EPOCH;
 //!     for payload in from.try_iter() {
 //!         let source = Destination::channel(0);
-//!         endpoint.handle_packet(now, Datagram { source, local: None, ecn: Ecn::NotEct, payload: &payload });
+//!         endpoint.handle_packet(now, Datagram::new(source, &payload));
 //!     }
 //!     let mut packet = Vec::new();
 //!     while endpoint.poll_transmit(now, &mut packet).is_some() {

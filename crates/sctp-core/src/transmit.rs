@@ -276,6 +276,14 @@ pub struct Datagram<'a> {
     pub payload: &'a [u8],
 }
 
+impl<'a> Datagram<'a> {
+    /// A packet from a carrier that tells neither the local address nor the bits of ECN, as DTLS, pipes and most sockets do.
+    #[must_use]
+    pub const fn new(source: Destination, payload: &'a [u8]) -> Self {
+        Self { source, local: None, ecn: Ecn::NotEct, payload }
+    }
+}
+
 /// Says what [`Endpoint::poll_transmit`](crate::Endpoint::poll_transmit) appended to the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {

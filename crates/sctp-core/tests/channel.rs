@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use sctp_core::{
-    AssociationId, AssociationStatistics, Capability, Datagram, Destination, Ecn, Encapsulation, Endpoint,
+    AssociationId, AssociationStatistics, Capability, Datagram, Destination, Encapsulation, Endpoint,
     EndpointConfig, Event, Message, Offer, Profile, SctpPort, StreamId,
 };
 use sctp_wire::{Checksum, Chunk, Packet, Parameter};
@@ -79,7 +79,7 @@ impl Line {
     }
 
     fn deliver(&mut self, to: usize, source: Destination, payload: &[u8]) {
-        self.ends[to].handle_packet(self.now, Datagram { source, local: None, ecn: Ecn::NotEct, payload });
+        self.ends[to].handle_packet(self.now, Datagram::new(source, payload));
     }
 
     fn statistics(&self, id: AssociationId) -> AssociationStatistics {

@@ -6,7 +6,7 @@
 #[path = "../examples/pipe.rs"]
 mod pipe;
 
-use sctp_core::{Datagram, Destination, Ecn, Endpoint, Event, Message, StreamId};
+use sctp_core::{Datagram, Destination, Endpoint, Event, Message, StreamId};
 use virtual_time::Instant;
 
 #[test]
@@ -40,7 +40,7 @@ fn carry(from: &mut Endpoint, to: &mut Endpoint) -> usize {
     let (mut packet, mut packets) = (Vec::new(), 0);
     while from.poll_transmit(NOW, &mut packet).is_some() {
         let source = Destination::channel(0);
-        to.handle_packet(NOW, Datagram { source, local: None, ecn: Ecn::NotEct, payload: &packet });
+        to.handle_packet(NOW, Datagram::new(source, &packet));
         packet.clear();
         packets += 1;
     }

@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use sctp_core::{
-    AssociationConfig, AssociationId, Datagram, Ecn, Endpoint, EndpointConfig, Event, Fsn, Message, Mid,
-    Offer, PayloadProtocolId, Profile, Reliability, Ssn, StreamId, StreamScheduler,
+    AssociationConfig, AssociationId, Datagram, Endpoint, EndpointConfig, Event, Fsn, Message, Mid, Offer,
+    PayloadProtocolId, Profile, Reliability, Ssn, StreamId, StreamScheduler,
 };
 use sctp_wire::{
     ChunkType, ChunkTypes, DataFlags, DataHeader, FragmentLabel, IDataHeader, PacketWriter, Parameter,
@@ -99,7 +99,7 @@ impl Victim {
         let held = &mut self.held;
         self.pair.with(End::Right, |side, now| {
             let before = TAKEN.get();
-            let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: &octets };
+            let datagram = Datagram::new(source, &octets);
             side.endpoint.handle_packet(now, datagram);
             // They are told of it, and forget it.
             while side.endpoint.poll_event().is_some() {}
@@ -311,7 +311,7 @@ impl Sending {
         let packets = packets.min(self.underway.len());
         for packet in self.underway.drain(..packets).collect::<Vec<_>>() {
             let source = by_ip(LEFT);
-            let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: &packet };
+            let datagram = Datagram::new(source, &packet);
             self.peer.handle_packet(self.now, datagram);
         }
         while let Some((id, event)) = self.peer.poll_event() {
@@ -325,7 +325,7 @@ impl Sending {
         let mut buffer = Vec::new();
         while self.peer.poll_transmit(self.now, &mut buffer).is_some() {
             let source = by_ip(RIGHT);
-            let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: &buffer };
+            let datagram = Datagram::new(source, &buffer);
             self.by_sender(|endpoint, now, _| endpoint.handle_packet(now, datagram));
             buffer.clear();
         }

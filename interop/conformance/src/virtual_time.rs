@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use sctp_core::{
-    AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation,
+    AssociationId, Datagram, Destination, Encapsulation, Endpoint, EndpointConfig, Event, Fragmentation,
     SctpPort,
 };
 use virtual_time::Instant;
@@ -78,7 +78,7 @@ impl VirtualWire {
 impl Wire for VirtualWire {
     fn send(&mut self, from: usize, packet: &[u8]) -> Result<(), WireError> {
         let source = by_ip(ADDRESSES.get(from).copied().unwrap_or(GROUP));
-        let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: packet };
+        let datagram = Datagram::new(source, packet);
         self.endpoint.handle_packet(self.now, datagram);
         self.drain();
         Ok(())

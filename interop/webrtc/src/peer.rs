@@ -24,7 +24,7 @@ use dimpl::{Config, Dtls, DtlsCertificate, Output};
 use is::stun::{StunMessage, StunPacket};
 use is::{Candidate, IceAgent, IceAgentEvent, IceCreds, Protocol};
 use sctp_core::{
-    AssociationConfig, AssociationId, Datagram, Destination, Ecn, Endpoint, EndpointConfig, Event, Profile,
+    AssociationConfig, AssociationId, Datagram, Destination, Endpoint, EndpointConfig, Event, Profile,
     SctpPort,
 };
 use sha2::{Digest, Sha256};
@@ -233,7 +233,7 @@ impl Peer {
                 Output::ApplicationData(payload) => {
                     write_down(&mut self.capture, Direction::FromBrowser, payload)?;
                     let source = Destination::channel(0);
-                    let packet = Datagram { source, local: None, ecn: Ecn::NotEct, payload };
+                    let packet = Datagram::new(source, payload);
                     self.sctp.handle_packet(self.now(now), packet);
                 }
                 Output::CloseNotify => self.events.push_back(PeerEvent::Gone),

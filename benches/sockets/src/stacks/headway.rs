@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use sctp_core::{
-    AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Message,
-    SctpPort, SendError, Transmit,
+    AssociationId, Datagram, Destination, Encapsulation, Endpoint, EndpointConfig, Event, Message, SctpPort,
+    SendError, Transmit,
 };
 
 use crate::driver::Stack;
@@ -60,7 +60,7 @@ impl<M: Iterator<Item = Message>> Stack for Headway<M> {
     fn take(&mut self, now: Instant, source: SocketAddr, packet: &[u8]) {
         let encapsulation = Encapsulation::Udp { port: source.port() };
         let source = Destination { address: source.ip(), encapsulation };
-        let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: packet };
+        let datagram = Datagram::new(source, packet);
         self.endpoint.handle_packet(self.at(now), datagram);
         if !self.is_up {
             self.hear();

@@ -6,7 +6,7 @@ use data_channel::{
     ChannelConfig, ChannelEvent, ChannelLimits, DataChannels, DtlsRole, OpenError, Payload, SendError,
 };
 use sctp_core::{
-    AssociationConfig, AssociationId, Datagram, Destination, Ecn, Endpoint, EndpointConfig, Message, Profile,
+    AssociationConfig, AssociationId, Datagram, Destination, Endpoint, EndpointConfig, Message, Profile,
     SctpPort, StreamId,
 };
 use virtual_time::Instant;
@@ -192,7 +192,7 @@ impl End {
     fn work(&mut self, now: Instant) {
         while let Some(payload) = self.arriving.pop_front() {
             let source = Destination::channel(0);
-            let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: &payload };
+            let datagram = Datagram::new(source, &payload);
             self.endpoint.handle_packet(now, datagram);
         }
         while let Some((_, event)) = self.endpoint.poll_event() {

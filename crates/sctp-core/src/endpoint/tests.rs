@@ -9,7 +9,7 @@ use super::Endpoint;
 use crate::config::{AssociationConfig, EndpointConfig};
 use crate::event::Event;
 use crate::message::Message;
-use crate::transmit::{Datagram, Destination, Ecn, Encapsulation};
+use crate::transmit::{Datagram, Destination, Encapsulation};
 
 fn port() -> SctpPort {
     SctpPort::try_from(7626).unwrap()
@@ -32,7 +32,7 @@ fn exchange(now: Instant, ends: &mut [Endpoint; 2]) {
         for (from, to) in [(0, 1), (1, 0)] {
             while ends[from].poll_transmit(now, &mut buffer).is_some() {
                 let source = at(1 + u32::try_from(from).unwrap());
-                let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: &buffer };
+                let datagram = Datagram::new(source, &buffer);
                 ends[to].handle_packet(now, datagram);
                 buffer.clear();
                 has_more = true;

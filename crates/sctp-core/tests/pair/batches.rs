@@ -1,7 +1,7 @@
 //! Packets and messages by the batch: the same octets as one by one, with less work.
 
 use sctp_core::{
-    AssociationConfig, AssociationId, Datagram, Delivery, Destination, Ecn, Endpoint, EndpointConfig, Event,
+    AssociationConfig, AssociationId, Datagram, Delivery, Destination, Endpoint, EndpointConfig, Event,
     Message, Profile, StreamId, Transmit,
 };
 use virtual_time::Instant;
@@ -75,7 +75,7 @@ fn take(end: &mut Endpoint, now: Instant, by: By, source: Destination, octets: &
     let datagrams = sent.iter().map(|transmit| {
         let (payload, others) = rest.split_at(transmit.len);
         rest = others;
-        Datagram { source, local: None, ecn: Ecn::NotEct, payload }
+        Datagram::new(source, payload)
     });
     match by {
         By::One => datagrams.for_each(|datagram| end.handle_packet(now, datagram)),

@@ -449,7 +449,7 @@ impl Pair {
     /// The same with any encapsulation.
     pub(crate) fn inject_from(&mut self, to: End, source: Destination, octets: &[u8]) {
         self.with(to, |side, now| {
-            let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: octets };
+            let datagram = Datagram::new(source, octets);
             side.endpoint.handle_packet(now, datagram);
         });
     }
@@ -457,7 +457,7 @@ impl Pair {
     /// Hands packets to an end that arrive together, as a receive call of several brings them.
     pub(crate) fn inject_together(&mut self, to: End, source: Destination, packets: &[Vec<u8>]) {
         self.with(to, |side, now| {
-            let datagram = |payload| Datagram { source, local: None, ecn: Ecn::NotEct, payload };
+            let datagram = |payload| Datagram::new(source, payload);
             side.endpoint.handle_packets(now, packets.iter().map(|packet| datagram(&packet[..])));
         });
     }

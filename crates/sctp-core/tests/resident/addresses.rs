@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use sctp_core::{AssociationId, Datagram, Destination, Ecn, Endpoint, EndpointConfig, SctpPort};
+use sctp_core::{AssociationId, Datagram, Destination, Endpoint, EndpointConfig, SctpPort};
 
 use crate::Course;
 use crate::attacks::{EVENT_BYTES, MANY, with_limits};
@@ -69,7 +69,7 @@ impl Mover {
             }
             while victim.endpoint.poll_transmit(victim.now, &mut self.buffer).is_some() {
                 let source = by_ip(VICTIM);
-                let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: &self.buffer };
+                let datagram = Datagram::new(source, &self.buffer);
                 self.endpoint.handle_packet(victim.now, datagram);
                 self.buffer.clear();
                 is_quiet = false;

@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use sctp_core::{
-    AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig, Event, Message,
-    Offer, SctpPort, Tsn,
+    AssociationId, Datagram, Destination, Encapsulation, Endpoint, EndpointConfig, Event, Message, Offer,
+    SctpPort, Tsn,
 };
 use sctp_wire::{Checksum, Chunk, Packet, VerificationTag};
 use virtual_time::Instant;
@@ -60,7 +60,7 @@ impl Victim {
     }
 
     pub(crate) fn take(&mut self, source: Destination, packet: &[u8]) {
-        let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: packet };
+        let datagram = Datagram::new(source, packet);
         self.endpoint.handle_packet(self.now, datagram);
         self.settle();
     }

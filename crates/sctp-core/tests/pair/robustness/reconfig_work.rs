@@ -1,7 +1,7 @@
 //! How often re-configuration requests make work (RFC 6525), however a peer sends them. What one of them costs, the tests of
 //! the receiving and the sending half count.
 
-use sctp_core::{Datagram, Ecn, Offer};
+use sctp_core::{Datagram, Offer};
 use sctp_wire::{
     ChunkType, ChunkTypes, IncomingSsnReset, OutgoingSsnReset, PacketWriter, Parameter, ReconfigResponse,
     ReconfigResult, ReconfigSequence, StreamIds,
@@ -61,7 +61,7 @@ fn robustness_27_of_the_requests_that_arrive_together_the_first_counts() {
     for expected in 1..=3 {
         pair.with(End::Right, |side, now| {
             for payload in &packets[expected - 1..] {
-                let datagram = Datagram { source: hand.source, local: None, ecn: Ecn::NotEct, payload };
+                let datagram = Datagram::new(hand.source, payload);
                 side.endpoint.handle_packet(now, datagram);
             }
         });

@@ -1,6 +1,6 @@
 //! Packets of the handshake that come again after the association they made is over.
 
-use sctp_core::{Datagram, Destination, Ecn, Endpoint, TagShare};
+use sctp_core::{Datagram, Destination, Endpoint, TagShare};
 use sctp_wire::{Checksum, Chunk, ChunkBuf, Packet, PacketWriter, Parameter, TagOrigin};
 use virtual_time::Instant;
 
@@ -27,7 +27,7 @@ impl Caller {
 
     /// Hands a packet in and gives what is sent because of it; events and messages are read.
     pub(super) fn hand_in(&self, endpoint: &mut Endpoint, now: Instant, packet: &[u8]) -> Vec<Vec<u8>> {
-        let datagram = Datagram { source: self.source, local: None, ecn: Ecn::NotEct, payload: packet };
+        let datagram = Datagram::new(self.source, packet);
         endpoint.handle_packet(now, datagram);
         let mut sent = Vec::new();
         let mut buffer = Vec::new();

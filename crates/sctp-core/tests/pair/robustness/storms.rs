@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use sctp_core::{AssociationState, Datagram, Ecn};
+use sctp_core::{AssociationState, Datagram};
 use sctp_wire::{ChunkType, VerificationTag};
 
 use crate::by_hand::{Hand, with_tag};
@@ -33,7 +33,7 @@ fn robustness_01_a_flood_of_inits_leaves_nothing_behind_and_an_honest_peer_conne
         for number in 0..inits() {
             let [_, a, b, c] = number.to_be_bytes();
             let (source, packet) = (by_ip([11, a, b, c].into()), init(number));
-            let datagram = Datagram { source, local: None, ecn: Ecn::NotEct, payload: &packet };
+            let datagram = Datagram::new(source, &packet);
             side.endpoint.handle_packet(now, datagram);
             // The first thousand find nobody who sends their answers: the queue has a bound.
             if number + 1 >= 1000 {

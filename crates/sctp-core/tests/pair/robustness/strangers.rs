@@ -5,8 +5,8 @@
 use std::net::IpAddr;
 
 use sctp_core::{
-    AssociationId, AssociationState as S, Datagram, Destination, Ecn, Encapsulation, Endpoint,
-    EndpointConfig, TagShare,
+    AssociationId, AssociationState as S, Datagram, Destination, Encapsulation, Endpoint, EndpointConfig,
+    TagShare,
 };
 use sctp_wire::{Checksum, Chunk, Packet, Parameter};
 
@@ -161,7 +161,7 @@ fn robustness_24_no_shard_tells_a_stranger_the_tag_of_an_association_that_is_bei
     });
     for shard in &mut shards {
         let source = by_ip(STRANGER.into());
-        shard.handle_packet(now, Datagram { source, local: None, ecn: Ecn::NotEct, payload: &init });
+        shard.handle_packet(now, Datagram::new(source, &init));
         let mut answer = Vec::new();
         shard.poll_transmit(now, &mut answer).unwrap();
         assert_ne!(initiate_tag(&answer), initiate_tag(&live));
