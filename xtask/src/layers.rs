@@ -5,7 +5,7 @@
 //! L4      studies
 //! L3      lab, simco-agent ─► sctp
 //! L2      data-channel, netsim, emulator, sctp-io, nft-filter, daemon
-//! L1      sctp-core, tcp-core, simco, sip, workload
+//! L1      sctp-core, tcp-core, simco, sip, mobility, workload
 //! L0      sctp-wire, cubic, netem, models ─► virtual-time
 //! ```
 //!
@@ -19,7 +19,7 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 20] = [
+const RANKS: [(&str, u8); 21] = [
     ("headway-virtual-time", 0),
     ("sctp-wire", 1),
     ("headway-cubic", 1),
@@ -29,6 +29,7 @@ const RANKS: [(&str, u8); 20] = [
     ("tcp-core", HIGHEST_CORE),
     ("simco", HIGHEST_CORE),
     ("sip", HIGHEST_CORE),
+    ("mobility", HIGHEST_CORE),
     ("workload", HIGHEST_CORE),
     ("data-channel", 3),
     ("netsim", 3),
@@ -49,7 +50,7 @@ const ABOVE: u8 = 7;
 const FOLDERS_ABOVE: [&str; 7] = ["apps", "benches", "docs", "examples", "fuzz", "interop", "xtask"];
 
 /// The applications' protocols: joined with SCTP by the apps, never by themselves.
-const TRANSPORT_NEUTRAL: [&str; 3] = ["simco", "sip", "workload"];
+const TRANSPORT_NEUTRAL: [&str; 4] = ["simco", "sip", "mobility", "workload"];
 const SCTP_CRATES: [&str; 4] = ["sctp-wire", "sctp-core", "sctp-io", "headway-sctp"];
 
 /// Nowhere in a core's tree, however deep.
