@@ -4,7 +4,7 @@
 //! above   apps, benches, interop, xtask
 //! L4      studies
 //! L3      lab, simco-agent ─► sctp
-//! L2      data-channel, netsim, emulator, sctp-io, nft-filter, daemon
+//! L2      data-channel, netsim, emulator, sctp-io, nft-filter, interface-watch, daemon
 //! L1      sctp-core, tcp-core, simco, sip, mobility, workload
 //! L0      sctp-wire, cubic, netem, models ─► virtual-time
 //! ```
@@ -19,7 +19,7 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 21] = [
+const RANKS: [(&str, u8); 22] = [
     ("headway-virtual-time", 0),
     ("sctp-wire", 1),
     ("headway-cubic", 1),
@@ -36,6 +36,7 @@ const RANKS: [(&str, u8); 21] = [
     ("emulator", 3),
     ("sctp-io", 3),
     ("nft-filter", 3),
+    ("interface-watch", 3),
     ("daemon", 3),
     ("headway-sctp", 4),
     ("lab", 5),
