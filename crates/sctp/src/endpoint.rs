@@ -203,6 +203,22 @@ impl Endpoint {
         self.inner.shared.change(|state, now| state.core.abort(now, association, reason))
     }
 
+    /// Tells the endpoint that this host has lost an address: what was sent from there goes again at once, from another address
+    /// or on another path.
+    ///
+    /// Of addresses that were listed when it was bound, if there are several, an endpoint takes notice itself. This is for those that
+    /// were [added](Association::add_local_address) since, and for who knows better than the kernel that an address leads nowhere;
+    /// see [`sctp_core::Endpoint::local_address_down`].
+    pub fn local_address_down(&self, address: IpAddr) {
+        self.inner.shared.change(|state, now| state.core.local_address_down(now, address));
+    }
+
+    /// Tells the endpoint that this host has an address, again or new: paths that do not work are tried from there, where the
+    /// peer knows it; see [`sctp_core::Endpoint::local_address_up`].
+    pub fn local_address_up(&self, address: IpAddr) {
+        self.inner.shared.change(|state, now| state.core.local_address_up(now, address));
+    }
+
     /// Returns the time on the clock of this endpoint, which is that of [`Received::complete_at`](crate::Received) and of
     /// captures: since 1970, never set back.
     #[must_use]
