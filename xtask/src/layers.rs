@@ -3,7 +3,7 @@
 //! ```text
 //! above   apps, benches, interop, xtask
 //! L4      studies
-//! L3      lab, simco-agent ─► sctp
+//! L3      lab, simco-agent, handover ─► sctp
 //! L2      data-channel, netsim, emulator, sctp-io, nft-filter, interface-watch, daemon
 //! L1      sctp-core, tcp-core, simco, sip, mobility, workload
 //! L0      sctp-wire, cubic, netem, models ─► virtual-time
@@ -19,7 +19,7 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 22] = [
+const RANKS: [(&str, u8); 23] = [
     ("headway-virtual-time", 0),
     ("sctp-wire", 1),
     ("headway-cubic", 1),
@@ -41,6 +41,7 @@ const RANKS: [(&str, u8); 22] = [
     ("headway-sctp", 4),
     ("lab", 5),
     ("simco-agent", 5),
+    ("handover", 5),
     ("studies", 6),
 ];
 /// Ranks up to this one are L0 and L1: no clock, no IO, no `unsafe`.

@@ -1,0 +1,215 @@
+//! The mover: a loop around host, handover and association.
+//!
+//! Owns the watch of interfaces, and what is known and decided. The association is its user's; of its events the mover takes those
+//! about addresses and hands on the others.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::net::IpAddr;
+
+use interface_watch::{InterfaceWatch, Told};
+use mobility::{Action, Answer, Damping, Event as Fact, Handover, Host, Policy};
+use sctp::{AddressChange, AddressOutcome, Association, Endpoint, Event, UnknownAssociation};
+use tokio::io::unix::AsyncFd;
+use virtual_time::Instant;
+
+use crate::report::Report;
+
+/// Moves one association from network to network, as a policy wants it.
+///
+/// It works while [`next`](Self::next) is awaited, so it belongs in a task of its own. It takes the events of the
+/// association ([`Association::next_event`]) and reports those that are not its own.
+#[derive(Debug)]
+pub struct Mover {
+    endpoint: Endpoint,
+    association: Association,
+    /// `None` once the kernel has failed.
+    watch: Option<AsyncFd<InterfaceWatch>>,
+    host: Host,
+    handover: Handover,
+    /// The addresses that the peer knows and that could not be sent from when last looked at.
+    down: BTreeSet<IpAddr>,
+    reports: VecDeque<Report>,
+}
+
+/// The reason why an association cannot be moved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MoveError {
+    /// The kernel gives no netlink socket, or does not answer.
+    #[error("the interfaces of this host cannot be watched: {0}")]
+    Watch(#[from] io::Error),
+    /// The peer was told no address by name, so that none could be taken back later.
+    #[error("EndpointConfig::local_addresses is empty: list the addresses that the association begins with")]
+    NoLocalAddress,
+    /// The association is over, so that there is nothing to move.
+    #[error(transparent)]
+    UnknownAssociation(#[from] UnknownAssociation),
+}
+
+impl Mover {
+    /// Creates the mover of an association, and reads what interfaces there are in the network namespace of this thread.
+    ///
+    /// # Errors
+    ///
+    /// The interfaces cannot be watched, the association is over, or its peer knows no address of this side by name.
+    pub fn new(endpoint: &Endpoint, association: &Association, policy: Policy) -> Result<Self, MoveError> {
+        let status = association.status()?;
+        let primary = status.path.source.or(status.local_addresses.first().copied());
+        if status.local_addresses.is_empty() {
+            return Err(MoveError::NoLocalAddress);
+        }
+        let mut watch = InterfaceWatch::open()?;
+        let mut host = Host::new(Damping::default());
+        host.read_anew(endpoint.now(), watch.read_all()?);
+        Ok(Self {
+            endpoint: endpoint.clone(),
+            association: association.clone(),
+            watch: Some(register(watch)?),
+            host,
+            handover: Handover::new(policy, status.local_addresses, primary),
+            down: BTreeSet::new(),
+            reports: VecDeque::new(),
+        })
+    }
+
+    /// Sets the measures by which interfaces that flap are held back; those of [`Damping::default`] until then.
+    pub fn set_damping(&mut self, damping: Damping) {
+        self.host.set_damping(damping);
+    }
+
+    /// Tells of a fact that the kernel does not know: a signal, a measurement, that an address was answered or was not.
+    pub fn tell(&mut self, fact: Fact) {
+        // At a bound it is counted, and made up for by reading anew.
+        let _refused = self.host.handle_event(self.endpoint.now(), fact);
+    }
+
+    /// Returns the handover as it stands: what the peer knows, and the primary address.
+    #[must_use]
+    pub fn handover(&self) -> &Handover {
+        &self.handover
+    }
+
+    /// Waits for the next thing that happens, and does what follows from it; `None` once the association is over.
+    ///
+    /// Cancellation-safe: what has happened is reported by the next call.
+    pub async fn next(&mut self) -> Option<Report> {
+        loop {
+            self.turn();
+            if let Some(report) = self.reports.pop_front() {
+                return Some(report);
+            }
+            let wake = [self.handover.poll_timeout(), self.host.poll_timeout()].into_iter().flatten().min();
+            let now = self.endpoint.now();
+            tokio::select! {
+                told = told(&mut self.watch) => self.take_in(told),
+                event = self.association.next_event() => self.on_event(event?),
+                () = reached(now, wake) => {}
+            }
+        }
+    }
+
+    /// Takes in what the kernel has told. Once it fails, nothing more is to come from it.
+    fn take_in(&mut self, told: io::Result<Told>) {
+        let now = self.endpoint.now();
+        let taken = told.and_then(|told| match told {
+            Told::Events(events) => {
+                for event in events {
+                    // At a bound it is counted, and made up for by reading anew.
+                    let _refused = self.host.handle_event(now, event);
+                }
+                if self.host.needs_reading() { self.read_anew(now) } else { Ok(()) }
+            }
+            Told::Missed => self.read_anew(now),
+        });
+        if let Err(error) = taken {
+            self.watch = None;
+            self.reports.push_back(Report::Blind { because: error.to_string() });
+        }
+    }
+
+    fn read_anew(&mut self, now: Instant) -> io::Result<()> {
+        let Some(watch) = &mut self.watch else { return Ok(()) };
+        self.host.read_anew(now, watch.get_mut().read_all()?);
+        Ok(())
+    }
+
+    fn on_event(&mut self, event: Event) {
+        let Event::AddressChangeAnswered { change, outcome } = &event else {
+            return self.reports.push_back(Report::Association(event));
+        };
+        let action = match *change {
+            AddressChange::Add(address) => Action::Add(address),
+            AddressChange::Delete(address) => Action::Delete(address),
+            AddressChange::SetPrimary(address) => Action::SetPrimary(address),
+        };
+        let answer = if *outcome == AddressOutcome::Done { Answer::Done } else { Answer::Refused };
+        self.reports.push_back(Report::Answered { action, answer });
+        let now = self.endpoint.now();
+        self.handover.handle_answer(&self.host.settle(now), action, answer);
+    }
+
+    /// Closes the instant and does what follows from it.
+    fn turn(&mut self) {
+        let now = self.endpoint.now();
+        let host = self.host.settle(now);
+        self.handover.handle_host(&host);
+        self.tell_endpoint();
+        while let Some(decision) = self.handover.poll_decision() {
+            let action = decision.action;
+            self.reports.push_back(Report::Decided(decision));
+            self.carry_out(action);
+        }
+    }
+
+    /// Tells the endpoint which of the addresses that the peer knows cannot be sent from any more, and which can again.
+    fn tell_endpoint(&mut self) {
+        let usable: BTreeSet<IpAddr> = self.host.settle(self.endpoint.now()).usable().collect();
+        let down: BTreeSet<IpAddr> = self.handover.known().filter(|known| !usable.contains(known)).collect();
+        down.difference(&self.down).for_each(|address| self.endpoint.local_address_down(*address));
+        let back = self.down.difference(&down).filter(|address| usable.contains(address));
+        back.for_each(|address| self.endpoint.local_address_up(*address));
+        self.down = down;
+    }
+
+    fn carry_out(&mut self, action: Action) {
+        let asked = match action {
+            Action::Add(address) => self.association.add_local_address(address),
+            Action::SetPrimary(address) => self.association.request_peer_primary(address),
+            Action::Delete(address) => self.association.delete_local_address(address),
+            Action::Probe(_) | Action::Hold { .. } => return,
+        };
+        if let Err(error) = asked {
+            self.reports.push_back(Report::NotAsked { action, error });
+            let now = self.endpoint.now();
+            self.handover.handle_answer(&self.host.settle(now), action, Answer::Refused);
+        }
+    }
+}
+
+/// Registers the watch with tokio's constructor that needs no `unsafe`. It is deprecated for types whose descriptor may change or close
+/// behind tokio's back; the one in an [`InterfaceWatch`] can do neither.
+#[allow(deprecated)]
+fn register(watch: InterfaceWatch) -> io::Result<AsyncFd<InterfaceWatch>> {
+    AsyncFd::new(watch)
+}
+
+/// Waits until the kernel has told something; for ever once it has failed.
+async fn told(watch: &mut Option<AsyncFd<InterfaceWatch>>) -> io::Result<Told> {
+    let Some(watch) = watch else { return std::future::pending().await };
+    let mut ready = watch.readable_mut().await?;
+    let told = ready.get_inner_mut().poll()?;
+    // After events nothing is left to read; after a loss there may be.
+    if told != Told::Missed {
+        ready.clear_ready();
+    }
+    Ok(told)
+}
+
+/// Waits until a time on the clock of the endpoint; for ever without one.
+async fn reached(now: Instant, wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep(wake.since(now)).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,50 @@
+//! The reports of a [`Mover`](crate::Mover): each thing that it did or heard.
+
+use std::fmt;
+
+use mobility::{Action, Answer, Decision};
+use sctp::{AddressChangeError, Event};
+
+/// Something that happened to a moving association, in the order in which it happened.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Report {
+    /// A decision, with its reasons. It is carried out already, but for [`Action::Probe`]: whoever can measure an address tells the
+    /// mover by [`tell`](crate::Mover::tell).
+    Decided(Decision),
+    /// The peer has answered, or a decision could not be carried out.
+    Answered {
+        /// The action that the peer was asked for.
+        action: Action,
+        /// The answer of the peer, or of the association in its place.
+        answer: Answer,
+    },
+    /// The association would not ask the peer. It counts as refused.
+    NotAsked {
+        /// The action that the peer was to be asked for.
+        action: Action,
+        /// The reason why the peer was not asked.
+        error: AddressChangeError,
+    },
+    /// The kernel does not tell any more what happens to interfaces: the association stays where it is.
+    Blind {
+        /// The error that the kernel gave, as text.
+        because: String,
+    },
+    /// An event of the association that is about something else.
+    Association(Event),
+}
+
+/// One line, or several for a decision.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Decided(decision) => decision.fmt(f),
+            Self::Answered { action, answer: Answer::Done } => write!(f, "{action}: the peer agrees"),
+            Self::Answered { action, answer: Answer::Refused } => write!(f, "{action}: the peer refuses"),
+            Self::NotAsked { action, error } => write!(f, "{action}: not asked, for {error}"),
+            Self::Blind { because } => write!(f, "interfaces are not watched any more: {because}"),
+            Self::Association(event) => write!(f, "{event:?}"),
+        }
+    }
+}

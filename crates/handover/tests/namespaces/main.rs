@@ -1,0 +1,244 @@
+//! Associations that follow their host from network to network, over real interfaces in namespaces that the tests make.
+//!
+//! Numbered requests are echoed all the time, one after the other; what is judged is that each comes once, at both ends, and which
+//! reports came. A test that hangs fails after two minutes.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a test that cannot run says why")]
+#![cfg(target_os = "linux")]
+
+mod network;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use handover::{Mover, Report};
+use mobility::{Action, Answer, Policies, Policy};
+use sctp::{
+    Association, AssociationConfig, Destination, Endpoint, EndpointConfig, Message, Offer, SctpPort, StreamId,
+};
+use tokio::sync::watch;
+
+use self::network::{Access, ELSEWHERE, FIXED, MOBILE, Network, Side, WLAN};
+
+const UDP_PORT: u16 = 9899;
+
+fn policy(handing: &str) -> Policy {
+    let text = format!(
+        "[applications.test]
+        handover = \"{handing}\"
+        better_for_ms = 0
+        primary_interval_ms = 0
+        [[applications.test.prefer]]
+        interface = \"wlan*\"
+        [[applications.test.prefer]]
+        interface = \"wwan*\"
+        cost = 10"
+    );
+    Policies::parse(&text).unwrap().application("test")
+}
+
+fn address(access: Access) -> IpAddr {
+    access.address().parse().unwrap()
+}
+
+fn config(port: u16, addresses: &[IpAddr]) -> EndpointConfig {
+    let mut association = AssociationConfig::default();
+    association.extensions.authentication = Offer::On;
+    association.extensions.dynamic_addresses = Offer::On;
+    let mut config = EndpointConfig::with_association(SctpPort::try_from(port).unwrap(), association);
+    config.local_addresses = addresses.to_vec();
+    config
+}
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(120), work).await.unwrap() })
+}
+
+/// What the fixed host saw: how many requests, and the addresses of the peer at the end.
+struct Seen {
+    requests: u32,
+    peer: Vec<IpAddr>,
+}
+
+/// Echoes the requests of one association, which have to come in their order.
+fn serve() -> Seen {
+    run(async {
+        let at = SocketAddr::new(FIXED.parse().unwrap(), UDP_PORT);
+        let endpoint = Endpoint::bind(config(7, &[]), at).await.unwrap();
+        let association = endpoint.accept().await.unwrap();
+        let mut seen = Seen { requests: 0, peer: Vec::new() };
+        while let Some(received) = association.recv().await.unwrap() {
+            assert_eq!(received.message.payload[..], seen.requests.to_be_bytes());
+            seen.requests += 1;
+            let status = association.status().unwrap();
+            seen.peer = status.peer_addresses.iter().map(|destination| destination.address).collect();
+            association.send(received.message).await.unwrap();
+        }
+        seen
+    })
+}
+
+/// Requests that are sent all the time, each after the answer to the one before.
+struct Talk {
+    answered: watch::Receiver<u32>,
+    is_over: Arc<AtomicBool>,
+    task: tokio::task::JoinHandle<u32>,
+}
+
+impl Talk {
+    fn begin(association: Association) -> Self {
+        let (progress, answered) = watch::channel(0);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let task = tokio::spawn(async move {
+            let mut number = 0_u32;
+            while !ends.load(Ordering::SeqCst) {
+                let request = number.to_be_bytes();
+                association.send(Message::ordered(StreamId::new(0), request.to_vec())).await.unwrap();
+                let answer = association.recv().await.unwrap().unwrap();
+                assert_eq!(answer.message.payload[..], request);
+                number += 1;
+                progress.send_replace(number);
+            }
+            number
+        });
+        Self { answered, is_over, task }
+    }
+
+    /// Waits until a hundred more are answered.
+    async fn goes_on(&mut self) {
+        let goal = *self.answered.borrow() + 100;
+        self.answered.wait_for(|answered| *answered >= goal).await.unwrap();
+    }
+
+    async fn end(self) -> u32 {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.task.await.unwrap()
+    }
+}
+
+/// Drives the mover until the peer has agreed to this; returns what was decided until then.
+async fn until_agreed(mover: &mut Mover, wanted: Action) -> Vec<Action> {
+    let mut decided = Vec::new();
+    loop {
+        match mover.next().await.unwrap() {
+            Report::Decided(decision) => decided.push(decision.action),
+            Report::Answered { action, answer } => {
+                assert_eq!(answer, Answer::Done, "{action}");
+                if action == wanted {
+                    return decided;
+                }
+            }
+            Report::Association(_) => {}
+            other @ (Report::NotAsked { .. } | Report::Blind { .. } | _) => panic!("{other}"),
+        }
+    }
+}
+
+/// An association over the mobile network, and its mover.
+async fn connect(handing: &str) -> (Association, Mover) {
+    let endpoint =
+        Endpoint::bind(config(50_000, &[address(MOBILE)]), "0.0.0.0:0".parse().unwrap()).await.unwrap();
+    let to = Destination::from(SocketAddr::new(FIXED.parse().unwrap(), UDP_PORT));
+    let association = endpoint.connect(to, SctpPort::try_from(7).unwrap()).await.unwrap();
+    let mover = Mover::new(&endpoint, &association, policy(handing)).unwrap();
+    (association, mover)
+}
+
+/// Runs the journey of the roaming host; afterwards both ends have seen as many requests.
+fn travel(
+    handing: &'static str,
+    journey: impl AsyncFnOnce(&Network, &mut Mover, &mut Talk) + Send + 'static,
+) -> Option<Seen> {
+    let network = Arc::new(Network::new()?);
+    network.join(MOBILE);
+    let fixed = network.spawn(Side::Fixed, serve);
+    let world = Arc::clone(&network);
+    let roaming = network.spawn(Side::Roaming, move || {
+        run(async {
+            let (association, mut mover) = connect(handing).await;
+            let mut talk = Talk::begin(association.clone());
+            talk.goes_on().await;
+            journey(&world, &mut mover, &mut talk).await;
+            let answered = talk.end().await;
+            association.shutdown().await.unwrap();
+            answered
+        })
+    });
+    let (answered, seen) = (roaming.join().unwrap(), fixed.join().unwrap());
+    assert_eq!(answered, seen.requests, "nothing lost, nothing twice");
+    Some(seen)
+}
+
+#[test]
+fn association_follows_its_host_through_three_networks() {
+    let seen = travel("make-before-break", async |network, mover, talk| {
+        let [mobile, wlan, elsewhere] = [MOBILE, WLAN, ELSEWHERE].map(address);
+        network.join(WLAN);
+        until_agreed(mover, Action::SetPrimary(wlan)).await;
+        talk.goes_on().await;
+        // The network is gone without a word; the peer knows the other address already.
+        network.leave(WLAN);
+        let decided = until_agreed(mover, Action::SetPrimary(mobile)).await;
+        assert_eq!(decided, [Action::SetPrimary(mobile)]);
+        talk.goes_on().await;
+        // No network for a moment, then another one.
+        network.lose_address(MOBILE);
+        network.join(ELSEWHERE);
+        until_agreed(mover, Action::Delete(mobile)).await;
+        assert_eq!(mover.handover().primary(), Some(elsewhere));
+        talk.goes_on().await;
+    });
+    let Some(seen) = seen else { return };
+    assert!(
+        seen.peer.contains(&address(ELSEWHERE)) && !seen.peer.contains(&address(MOBILE)),
+        "{:?}",
+        seen.peer
+    );
+}
+
+#[test]
+fn break_before_make_leaves_the_peer_with_one_address() {
+    let seen = travel("break-before-make", async |network, mover, talk| {
+        let [mobile, wlan] = [MOBILE, WLAN].map(address);
+        network.join(WLAN);
+        let decided = until_agreed(mover, Action::Delete(mobile)).await;
+        assert_eq!(decided, [Action::Add(wlan), Action::SetPrimary(wlan), Action::Delete(mobile)]);
+        talk.goes_on().await;
+    });
+    let Some(seen) = seen else { return };
+    assert_eq!(seen.peer, [address(WLAN)]);
+}
+
+/// Coverage is lost altogether, and comes back as it was: nobody has to be asked for anything.
+#[test]
+fn association_waits_for_its_network_to_come_back() {
+    travel("make-before-break", async |network, mover, talk| {
+        network.leave(MOBILE);
+        let decided = next_decision(mover).await;
+        assert_eq!(decided, Action::Hold { instead_of: None, until: None });
+        network.join(MOBILE);
+        let mut talk_on = std::pin::pin!(talk.goes_on());
+        loop {
+            tokio::select! {
+                () = &mut talk_on => break,
+                report = mover.next() => {
+                    let report = report.unwrap();
+                    assert!(!matches!(report, Report::Answered { .. } | Report::NotAsked { .. }), "{report}");
+                }
+            }
+        }
+    });
+}
+
+async fn next_decision(mover: &mut Mover) -> Action {
+    loop {
+        if let Report::Decided(decision) = mover.next().await.unwrap() {
+            return decision.action;
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Two hosts, each in a network namespace of its own: one that roams, with a WLAN and a mobile network, and a fixed one that both lead
+//! to. The radios are pairs of virtual Ethernet devices.
+
+use std::fs::File;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+
+use nix::sched::{CloneFlags, setns};
+
+/// The address of the fixed host, whatever network leads to it.
+pub(crate) const FIXED: &str = "203.0.113.1";
+pub(crate) const WLAN: Access =
+    Access { interface: "wlan0", far: "net1", net: "10.71.1", table: 101, metric: 10 };
+pub(crate) const MOBILE: Access =
+    Access { interface: "wwan0", far: "net2", net: "10.71.2", table: 102, metric: 20 };
+/// Another network behind the mobile interface.
+pub(crate) const ELSEWHERE: Access =
+    Access { interface: "wwan0", far: "net2", net: "10.71.3", table: 103, metric: 20 };
+
+/// A network that the roaming host can be in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    interface: &'static str,
+    /// The device at the fixed host.
+    far: &'static str,
+    net: &'static str,
+    /// The table of routes for what comes from here.
+    table: u32,
+    metric: u32,
+}
+
+impl Access {
+    /// The roaming host's address there.
+    pub(crate) fn address(&self) -> String {
+        format!("{}.2", self.net)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Roaming,
+    Fixed,
+}
+
+/// Both hosts; they vanish with this.
+#[derive(Debug)]
+pub(crate) struct Network {
+    name: String,
+}
+
+impl Network {
+    /// Two new hosts, nothing switched on at the roaming one; `None` where that is refused, which is said, and a failure
+    /// where everything must run.
+    pub(crate) fn new() -> Option<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let network = Self { name: format!("handover-{}-{number}", std::process::id()) };
+        match network.make() {
+            Ok(()) => Some(network),
+            Err(why) => {
+                assert!(std::env::var("CI").as_deref() != Ok("true"), "{why}");
+                eprintln!("left out: {why}; root and the command `ip` are needed");
+                None
+            }
+        }
+    }
+
+    fn make(&self) -> Result<(), String> {
+        let fixed = self.name(Side::Fixed);
+        ip(&format!("netns add {}", self.name(Side::Roaming)))?;
+        ip(&format!("netns add {fixed}"))?;
+        self.at(Side::Fixed, "link set lo up")?;
+        self.at(Side::Fixed, &format!("address add {FIXED}/32 dev lo"))?;
+        for access in [WLAN, MOBILE] {
+            let Access { interface, far, .. } = access;
+            self.at(Side::Roaming, &format!("link add {interface} type veth peer name {far} netns {fixed}"))?;
+            self.at(Side::Fixed, &format!("link set {far} up"))?;
+        }
+        for Access { far, net, .. } in [WLAN, MOBILE, ELSEWHERE] {
+            self.at(Side::Fixed, &format!("address add {net}.1/24 dev {far}"))?;
+        }
+        Ok(())
+    }
+
+    /// The roaming host finds a network: its interface goes up and gets an address and routes.
+    pub(crate) fn join(&self, access: Access) {
+        let Access { interface, net, table, metric, .. } = access;
+        let address = access.address();
+        self.must(&format!("address replace {address}/24 dev {interface}"));
+        self.must(&format!("link set {interface} up"));
+        let route = format!("{FIXED} via {net}.1 dev {interface}");
+        self.must(&format!("route replace {route} metric {metric}"));
+        self.must(&format!("route replace {route} table {table}"));
+        let _was_there = self.at(Side::Roaming, &format!("rule delete from {address} table {table}"));
+        self.must(&format!("rule add from {address} table {table}"));
+    }
+
+    /// The roaming host leaves the coverage of a network.
+    pub(crate) fn leave(&self, access: Access) {
+        self.must(&format!("link set {} down", access.interface));
+    }
+
+    /// The roaming host's interface loses its address.
+    pub(crate) fn lose_address(&self, access: Access) {
+        self.must(&format!("address delete {}/24 dev {}", access.address(), access.interface));
+    }
+
+    /// Does something on a thread in one of the two, which lasts as long as it takes.
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        side: Side,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let namespace = File::open(format!("/run/netns/{}", self.name(side))).unwrap();
+        std::thread::spawn(move || {
+            setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
+            work()
+        })
+    }
+
+    fn must(&self, words: &str) {
+        self.at(Side::Roaming, words).unwrap();
+    }
+
+    fn at(&self, side: Side, words: &str) -> Result<(), String> {
+        ip(&format!("-n {} {words}", self.name(side)))
+    }
+
+    fn name(&self, side: Side) -> String {
+        let end = match side {
+            Side::Roaming => "r",
+            Side::Fixed => "f",
+        };
+        format!("{}-{end}", self.name)
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for side in [Side::Roaming, Side::Fixed] {
+            let _not_made = ip(&format!("netns del {}", self.name(side)));
+        }
+    }
+}
+
+fn ip(words: &str) -> Result<(), String> {
+    let output = Command::new("ip").args(words.split_whitespace()).output();
+    let output = output.map_err(|error| format!("ip cannot be started: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("ip {words}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}
