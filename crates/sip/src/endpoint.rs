@@ -35,7 +35,7 @@ pub use self::table::TransactionId;
 use self::nonces::Nonces;
 use self::table::{Role, Table};
 use crate::limits::MessageLimits;
-use crate::message::{Message, Response};
+use crate::message::{Message, ParseError, Response};
 use crate::transaction::{Step, Timers};
 use crate::transport::{Flow, Transport};
 
@@ -118,6 +118,7 @@ impl Endpoint {
         match Message::parse(octets, &self.config.limits) {
             Ok(Message::Request(request)) => self.on_request(now, from, request),
             Ok(Message::Response(response)) => self.on_response(now, from, response),
+            Err(ParseError::CutOff { .. }) => self.on_cut_off(from, octets),
             Err(_) => self.counters.unreadable += 1,
         }
     }

@@ -71,6 +71,15 @@ impl Message {
     pub fn parse(octets: &Bytes, limits: &MessageLimits) -> Result<Self, ParseError> {
         parse::message(octets, limits)
     }
+
+    /// Reads a message of which [`ParseError::CutOff`] was said, without its body: whoever sent a request can be told so.
+    ///
+    /// # Errors
+    ///
+    /// See [`ParseError`].
+    pub(crate) fn parse_without_body(octets: &Bytes, limits: &MessageLimits) -> Result<Self, ParseError> {
+        parse::without_body(octets, limits)
+    }
 }
 
 impl Request {

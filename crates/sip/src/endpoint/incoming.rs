@@ -1,12 +1,13 @@
 //! Messages on their way in: to the transaction they belong to, or to an answer that says what is wrong.
 
+use bytes::Bytes;
 use virtual_time::Instant;
 
 use super::acks::Fork;
 use super::table::{Cancelling, Key, Machine, Origin, Role, ServerPart};
 use super::{Endpoint, Event, TransactionId};
 use crate::essentials::{Essentials, Fault};
-use crate::message::{HeaderName, Request, Response};
+use crate::message::{HeaderName, Message, Request, Response};
 use crate::method::Method;
 use crate::status::{Status, StatusClass};
 use crate::transaction::{InviteServer, Server, Step};
@@ -41,6 +42,21 @@ impl Endpoint {
             | Method::Publish
             | Method::Other(_) => self.on_new_request(now, from, back, request, essentials),
         }
+    }
+
+    /// Takes in a message whose body was cut off: a request is refused, a response counts for nothing (RFC 3261 §18.3).
+    pub(super) fn on_cut_off(&mut self, from: Flow, octets: &Bytes) {
+        let Ok(Message::Request(mut request)) = Message::parse_without_body(octets, &self.config.limits)
+        else {
+            self.counters.unreadable += 1;
+            return;
+        };
+        let Some(via) = note_source(&mut request, from) else {
+            self.counters.unanswerable += 1;
+            return;
+        };
+        let fault = Fault { status: Status::BAD_REQUEST, reason: "Body Shorter Than Content-Length" };
+        self.refuse(way_back(&via, from), &request, fault);
     }
 
     fn on_new_request(

@@ -34,9 +34,17 @@ pub enum ParseError {
     /// A line has no colon, or its name is no token.
     #[error("line {0} is no header field")]
     HeaderLine(usize),
-    /// Content-Length is no number, stands there twice with different ones, or says more than came.
+    /// Content-Length is no number, or stands there twice with different ones.
     #[error("Content-Length does not fit")]
     ContentLength,
+    /// The body is shorter than Content-Length says: the message was cut off.
+    #[error("a body of {came} octets, Content-Length says {said}")]
+    CutOff {
+        /// The octets of the body that came.
+        came: usize,
+        /// The octets that Content-Length says.
+        said: usize,
+    },
 }
 
 /// The two octets that end a line. Others, which are lenient towards bare line feeds, can be made to see another message than
@@ -45,28 +53,38 @@ const LINE_END: &str = "\r\n";
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
 pub(super) fn message(octets: &Bytes, limits: &MessageLimits) -> Result<Message, ParseError> {
+    let (start, headers, rest) = split(octets, limits)?;
+    let body_bytes = match content_length(&headers)? {
+        Some(length) if length > limits.body_bytes => {
+            return Err(ParseError::TooLong { bytes: length, most: limits.body_bytes });
+        }
+        Some(length) if length > rest.len() => {
+            return Err(ParseError::CutOff { came: rest.len(), said: length });
+        }
+        Some(length) => length,
+        None if rest.len() > limits.body_bytes => {
+            return Err(ParseError::TooLong { bytes: rest.len(), most: limits.body_bytes });
+        }
+        None => rest.len(),
+    };
+    start_line(start, headers, rest.slice(..body_bytes))
+}
+
+/// Reads a message whose body was cut off, all but the body.
+pub(super) fn without_body(octets: &Bytes, limits: &MessageLimits) -> Result<Message, ParseError> {
+    let (start, headers, _) = split(octets, limits)?;
+    start_line(start, headers, Bytes::new())
+}
+
+/// Splits octets into the first line, the header fields, and what stands behind the head.
+fn split<'a>(octets: &'a Bytes, limits: &MessageLimits) -> Result<(&'a str, Headers, Bytes), ParseError> {
     if octets.len() > limits.message_bytes {
         return Err(ParseError::TooLong { bytes: octets.len(), most: limits.message_bytes });
     }
     let head_bytes = head_end(octets, limits).ok_or(ParseError::NoEnd(limits.head_bytes))?;
     let head = head_text(&octets[..head_bytes])?;
     let (start, fields) = head.split_once(LINE_END).unwrap_or((head, ""));
-    let headers = headers(fields, limits)?;
-    let rest = octets.len() - head_bytes - HEAD_END.len();
-    let body_bytes = match content_length(&headers)? {
-        Some(length) if length > limits.body_bytes => {
-            return Err(ParseError::TooLong { bytes: length, most: limits.body_bytes });
-        }
-        Some(length) if length > rest => return Err(ParseError::ContentLength),
-        Some(length) => length,
-        None if rest > limits.body_bytes => {
-            return Err(ParseError::TooLong { bytes: rest, most: limits.body_bytes });
-        }
-        None => rest,
-    };
-    let body_start = head_bytes + HEAD_END.len();
-    let body = octets.slice(body_start..body_start + body_bytes);
-    start_line(start, headers, body)
+    Ok((start, headers(fields, limits)?, octets.slice(head_bytes + HEAD_END.len()..)))
 }
 
 /// Finds where the head ends, not counting the empty line.

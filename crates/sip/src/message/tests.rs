@@ -130,7 +130,7 @@ fn octets_that_are_no_message_are_told_apart() {
         ("OPTIONS sip:b@x SIP/2.0\r\n x\r\n\r\n", ParseError::HeaderLine(1)),
         ("OPTIONS sip:b@x SIP/2.0\r\nA b: x\r\n\r\n", ParseError::HeaderLine(1)),
         ("OPTIONS sip:b@x SIP/2.0\r\nl: -9\r\n\r\n", ParseError::ContentLength),
-        ("OPTIONS sip:b@x SIP/2.0\r\nl: 9\r\n\r\n12345678", ParseError::ContentLength),
+        ("OPTIONS sip:b@x SIP/2.0\r\nl: 9\r\n\r\n12345678", ParseError::CutOff { came: 8, said: 9 }),
         ("OPTIONS sip:b@x SIP/2.0\r\nl: 1\r\nContent-Length: 2\r\n\r\n12", ParseError::ContentLength),
     ];
     for (text, error) in cases {
