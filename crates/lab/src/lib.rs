@@ -53,7 +53,7 @@ pub use difference::{
     ConditionDifference, DifferenceVerdict, ResultDifference, ResultFileError, Saved, TransportDifference,
 };
 pub use events::{EventFile, write_events};
-pub use statistics::{Distribution, LoadCounters, MIN_BATCHES, half_width, mean, milliseconds};
+pub use statistics::{CallCounts, Distribution, LoadCounters, MIN_BATCHES, half_width, mean, milliseconds};
 pub use stop::StopSignal;
 pub use summary::{
     BlockingResult, CompareResult, Comparison, ImpairmentsResult, LateResult, LossSplit, PathResult,

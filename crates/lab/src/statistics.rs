@@ -1,5 +1,6 @@
 //! Times of messages: distribution, mean and how sure it is. Comparisons, plans and studies have the same rule for each.
 
+mod calls;
 mod counters;
 mod delays;
 mod one_way;
@@ -8,6 +9,7 @@ use core::time::Duration;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+pub use calls::CallCounts;
 pub use counters::{LoadCounters, TransportCounts};
 pub use delays::{Delays, Moments};
 pub use one_way::{OneWay, Trip};

@@ -197,12 +197,28 @@ fn metrics(flow: &FlowTally) -> Map<String, Value> {
         let mean = if messages > 0 { total / messages as f64 } else { 0.0 };
         put("blocking", json!({"messages_blocked": messages, "mean_blocked_ms": mean}));
     }
+    if let Some(calls) = calls(flow, messages) {
+        put("calls", calls);
+    }
     let failures: std::collections::BTreeSet<_> =
         flow.done().filter_map(|seed| seed.failure.clone()).collect();
     if !failures.is_empty() {
         put("because", json!(failures));
     }
     metrics
+}
+
+/// Returns what became of the calls of a flow, of which `asked` were asked for: those that came up, the share of all that did so
+/// within two seconds, and how many waited for a loss of another call, where that is known. `None` for a flow without calls.
+fn calls(flow: &FlowTally, asked: u64) -> Option<Value> {
+    let counts: Vec<_> = flow.done().filter_map(|seed| seed.calls).collect();
+    let up: u64 = counts.iter().map(|calls| calls.up).sum();
+    let touched = counts.iter().try_fold(0, |sum, calls| calls.touched.map(|touched| sum + touched));
+    let within = flow.responses.ccdf().into_iter().take_while(|(ms, _)| *ms < SOON_MS).last();
+    let soon = within.map_or(0.0, |(_, longer)| 1.0 - longer);
+    let share = touched.map(|touched| touched as f64 / asked.max(1) as f64);
+    (!counts.is_empty())
+        .then(|| json!({"up": up, "within_2s": soon, "touched": touched, "touched_share": share}))
 }
 
 fn interval(values: &[f64]) -> Value {
@@ -279,3 +295,6 @@ fn quoted(text: &str) -> String {
         text.to_owned()
     }
 }
+
+/// The time in ms within which a caller should hear that a call is up.
+const SOON_MS: f64 = 2_000.0;

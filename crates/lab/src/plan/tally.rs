@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use crate::simulation::{FlowOutcome, RunOutcome};
-use crate::statistics::{Distribution, Moments, TransportCounts};
+use crate::statistics::{CallCounts, Distribution, Moments, TransportCounts};
 
 /// The results of all runs of a cell.
 #[derive(Clone, Debug)]
@@ -73,6 +73,8 @@ pub struct SeedTally {
     pub late_sends: u64,
     /// The counters of the transport.
     pub transport: TransportCounts,
+    /// The calls that the flow made, if it makes calls.
+    pub calls: Option<CallCounts>,
     /// The reason why the flow ended early, if it did.
     pub failure: Option<String>,
 }
@@ -134,6 +136,7 @@ impl FlowTally {
             goodput_bits_per_s: flow.goodput_bits_per_s,
             late_sends: flow.late_sends,
             transport: flow.transport,
+            calls: flow.calls,
             failure: flow.failure.clone(),
         });
     }

@@ -7,7 +7,7 @@ use netem::LinkStats;
 use virtual_time::Instant;
 use workload::Sample;
 
-use crate::statistics::{Delays, OneWay, TransportCounts};
+use crate::statistics::{CallCounts, Delays, OneWay, TransportCounts};
 
 /// A run of one scenario with one seed.
 #[derive(Clone, Debug)]
@@ -57,6 +57,8 @@ pub struct FlowOutcome {
     pub late_sends: u64,
     /// The counters of the transport.
     pub transport: TransportCounts,
+    /// The calls that the flow made, if it makes calls.
+    pub calls: Option<CallCounts>,
     /// The reason why the flow ended early, if it did.
     pub failure: Option<String>,
 }

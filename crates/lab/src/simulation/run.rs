@@ -210,6 +210,7 @@ fn flow_outcome(
     let failure = client.as_ref().and_then(|client| client.failure().map(str::to_owned));
     let answered = client.as_ref().map_or(0, Client::answered);
     let (start, strange) = client.as_ref().map(Client::facts).unwrap_or_default();
+    let calls = client.as_ref().and_then(Client::calls);
     let (messages, responses, samples, untimed) = client.map(Client::into_parts).unwrap_or_default();
     let received = server.and_then(End::into_received);
     let (octets, until) = received.as_ref().map(|(_, octets, until)| (*octets, *until)).unwrap_or_default();
@@ -235,6 +236,7 @@ fn flow_outcome(
         strange,
         late_sends: 0,
         transport,
+        calls,
         failure,
     }
 }

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use virtual_time::Instant;
 use workload::{ArrivalProcess, ArrivalsError, Lane, Message, MessageNumber, MessageSize, Sample, SendTime};
 
-use super::{Measure, Script, Terms, Told, Workload};
-use crate::statistics::Delays;
+use super::{Greeting, Measure, Script, Terms, Told, Workload};
+use crate::statistics::{CallCounts, Delays};
 
 /// The orders of a client: a flow of a scenario with its seed says it.
 #[derive(Clone, Debug)]
@@ -70,6 +70,8 @@ struct Scripted {
     octets: BTreeMap<u64, Bytes>,
     /// The samples of the messages that are not timed, in the order of their numbers; kept as the others are.
     untimed: Vec<Sample>,
+    /// The number of messages that followed from others.
+    followed: u64,
 }
 
 /// The messages that wait on one lane.
@@ -93,7 +95,12 @@ pub(crate) struct Pending {
 impl Client {
     pub(crate) fn new(plan: ClientPlan) -> Result<Self, ArrivalsError> {
         let script = plan.workload.kind().script(&plan.terms, plan.seed)?;
-        let scripted = script.map(|script| Scripted { script, octets: BTreeMap::new(), untimed: Vec::new() });
+        let scripted = script.map(|script| Scripted {
+            script,
+            octets: BTreeMap::new(),
+            untimed: Vec::new(),
+            followed: 0,
+        });
         let is_bulk = plan.workload.measure() == Measure::Goodput;
         let endless = is_bulk.then(|| Bytes::from(vec![0; plan.size.octets()]));
         let lanes = vec![Waiting::default(); usize::from(plan.lanes)];
@@ -121,12 +128,15 @@ impl Client {
         self.begun.get_or_insert(now);
         match &mut self.scripted {
             None => self.start_at(now),
-            Some(Scripted { script, octets, .. }) => {
-                let Some(asked) = script.begin(now) else { return };
-                octets.insert(ESTABLISHMENT, asked.octets);
-                let (number, lane) = (ESTABLISHMENT, asked.stream);
-                self.queue(Pending { number, lane, at: now, is_timed: false });
-            }
+            Some(Scripted { script, octets, .. }) => match script.begin(now) {
+                Greeting::Message(asked) => {
+                    octets.insert(ESTABLISHMENT, asked.octets);
+                    let (number, lane) = (ESTABLISHMENT, asked.stream);
+                    self.queue(Pending { number, lane, at: now, is_timed: false });
+                }
+                Greeting::Needless => self.start_at(now),
+                Greeting::Said => {}
+            },
         }
     }
 
@@ -172,13 +182,24 @@ impl Client {
         self.plan.workload
     }
 
-    /// Returns when the next message falls due.
+    /// Returns when the next message falls due, or its script wants to be woken.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.coming.map(|pending| pending.at)
+        self.coming.map(|pending| pending.at).into_iter().chain(self.script_timeout()).min()
+    }
+
+    fn script_timeout(&self) -> Option<Instant> {
+        let scripted = self.scripted.as_ref().filter(|_| self.failure.is_none());
+        scripted.and_then(|scripted| scripted.script.poll_timeout())
     }
 
     /// Lets messages fall due.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.script_timeout().is_some_and(|at| at <= now)
+            && let Some(scripted) = &mut self.scripted
+        {
+            let told = scripted.script.handle_timeout(now);
+            self.take(now, told, None);
+        }
         while let Some(mut pending) = self.coming.filter(|pending| pending.at <= now) {
             if let Some(Scripted { script, octets, .. }) = &mut self.scripted {
                 let Some(asked) = script.ask(pending.number, pending.at) else {
@@ -252,8 +273,13 @@ impl Client {
         if self.is_bulk() {
             self.queue(pending);
         }
-        if let Some(sample) = self.sample_mut(pending.number) {
-            sample.sent = Some(now);
+        match &mut self.scripted {
+            Some(scripted) if pending.number >= FOLLOWING => drop(scripted.octets.remove(&pending.number)),
+            Some(_) | None => {
+                if let Some(sample) = self.sample_mut(pending.number) {
+                    sample.sent = Some(now);
+                }
+            }
         }
     }
 
@@ -319,7 +345,13 @@ impl Client {
     /// The server replies to a script.
     fn on_reply(&mut self, now: Instant, stream: u16, wire: &[u8], blocked: Option<Duration>) {
         let Some(scripted) = &mut self.scripted else { return };
-        let told = match scripted.script.handle_response(now, stream, wire) {
+        let told = scripted.script.handle_response(now, stream, wire, blocked);
+        self.take(now, told, blocked);
+    }
+
+    /// Takes in what a script has to tell, and queues the messages that follow from it.
+    fn take(&mut self, now: Instant, told: Result<Vec<Told>, String>, blocked: Option<Duration>) {
+        let told = match told {
             Ok(told) => told,
             Err(because) => return self.fail(because),
         };
@@ -334,6 +366,14 @@ impl Client {
                     self.record(now, number, due, is_timed, blocked);
                 }
             }
+        }
+        while let Some(scripted) = &mut self.scripted
+            && let Some(asked) = scripted.script.poll_message()
+        {
+            let (number, lane) = (FOLLOWING + scripted.followed, asked.stream);
+            scripted.followed += 1;
+            scripted.octets.insert(number, asked.octets);
+            self.queue(Pending { number, lane, at: now, is_timed: asked.is_timed });
         }
     }
 
@@ -387,6 +427,16 @@ impl Client {
         self.answered
     }
 
+    /// Returns how many messages its script sent again by itself.
+    pub(crate) fn repeated(&self) -> u64 {
+        self.scripted.as_ref().map_or(0, |scripted| scripted.script.repeated())
+    }
+
+    /// Returns what became of the calls of its script, if it makes calls.
+    pub(crate) fn calls(&self) -> Option<CallCounts> {
+        self.scripted.as_ref().and_then(|scripted| scripted.script.calls())
+    }
+
     /// Returns when the first message could fall due, and what came that answered nothing.
     pub(crate) fn facts(&self) -> (Instant, u64) {
         (self.start.unwrap_or_default(), self.strange)
@@ -401,3 +451,5 @@ impl Client {
 
 /// The message that opens the conversation has no number among the others.
 const ESTABLISHMENT: u64 = u64::MAX;
+/// Messages that follow from others are numbered from here on, beyond all that fall due.
+const FOLLOWING: u64 = 1 << 63;

@@ -16,6 +16,7 @@ mod framer;
 mod messages;
 mod server;
 mod simco;
+mod sip;
 mod workload;
 
 use core::fmt;
@@ -34,11 +35,17 @@ pub use self::server::ServerPlan;
 pub use self::simco::pinhole;
 pub use self::workload::Workload;
 use crate::lanes::Carriage;
-use crate::statistics::Trip;
+use crate::statistics::{CallCounts, Trip};
 
 /// Every workload there is, in the order of the help.
-pub const WORKLOADS: [Workload; 4] =
-    [Workload::ECHO, Workload::new(&messages::Messages), Workload::new(&bulk::Bulk), Workload::SIMCO];
+pub const WORKLOADS: [Workload; 6] = [
+    Workload::ECHO,
+    Workload::new(&messages::Messages),
+    Workload::new(&bulk::Bulk),
+    Workload::SIMCO,
+    Workload::new(&sip::Sip::CALLS),
+    Workload::new(&sip::Sip::INVITES),
+];
 
 /// A workload: what the laboratory asks of it.
 pub(crate) trait Kind: fmt::Debug + Sync {
@@ -96,6 +103,8 @@ pub(crate) struct WorkloadFacts {
     pub(crate) has_own_lengths: bool,
     /// Whether what is timed is one message there and one back, each of one packet, as in the models of response times.
     pub(crate) is_one_exchange: bool,
+    /// Whether client and server repeat by themselves what was lost: datagrams go out as they are.
+    pub(crate) repeats_itself: bool,
 }
 
 impl WorkloadFacts {
@@ -111,6 +120,7 @@ impl WorkloadFacts {
             payload_protocol: 0,
             has_own_lengths: false,
             is_one_exchange: true,
+            repeats_itself: false,
         }
     }
 }
@@ -170,14 +180,57 @@ pub(crate) struct Terms {
 
 /// The author of what the messages of a client say, and which of them is timed.
 pub(crate) trait Script: fmt::Debug + Send {
-    /// Returns the message that opens the conversation, once: the transport is there.
-    fn begin(&mut self, now: Instant) -> Option<Asked>;
+    /// Returns how the conversation begins: the transport is there.
+    fn begin(&mut self, now: Instant) -> Greeting;
 
     /// Returns the message with this number, which was due at `due`; `None` when nothing more can be asked.
     fn ask(&mut self, number: u64, due: Instant) -> Option<Asked>;
 
-    /// Takes in a whole message of the server; an error in words ends it all.
-    fn handle_response(&mut self, now: Instant, stream: u16, wire: &[u8]) -> Result<Vec<Told>, String>;
+    /// Takes in a whole message of the server, which the receiver held so long behind others, where that is known; an error in
+    /// words ends it all.
+    fn handle_response(
+        &mut self,
+        now: Instant,
+        stream: u16,
+        wire: &[u8],
+        blocked: Option<Duration>,
+    ) -> Result<Vec<Told>, String>;
+
+    /// Returns a message that follows from a response or from the time, and not from a message that fell due.
+    fn poll_message(&mut self) -> Option<Asked> {
+        None
+    }
+
+    /// Returns when it wants to be woken.
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Lets time pass; an error in words ends it all.
+    fn handle_timeout(&mut self, _now: Instant) -> Result<Vec<Told>, String> {
+        Ok(Vec::new())
+    }
+
+    /// Returns how many messages it sent again, where it does that by itself.
+    fn repeated(&self) -> u64 {
+        0
+    }
+
+    /// Returns what became of the calls, if it makes calls.
+    fn calls(&self) -> Option<CallCounts> {
+        None
+    }
+}
+
+/// The beginning of a conversation.
+#[derive(Debug)]
+pub(crate) enum Greeting {
+    /// This message opens it.
+    Message(Asked),
+    /// It has begun before.
+    Said,
+    /// There is nothing to open: messages may fall due.
+    Needless,
 }
 
 /// A message of a script, and the stream it takes.
@@ -206,6 +259,16 @@ pub(crate) trait Service: fmt::Debug + Send {
     /// Returns what follows from a message of an unreliable transport, where every copy of a request is answered and only the
     /// first one counts.
     fn on_datagram(&mut self, now: Instant, wire: Bytes) -> Reaction;
+
+    /// Returns when it wants to be woken.
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Lets time pass, and returns what is sent for it on these streams.
+    fn handle_timeout(&mut self, _now: Instant) -> Vec<(u16, Bytes)> {
+        Vec::new()
+    }
 }
 
 /// The reaction of a service to a message.

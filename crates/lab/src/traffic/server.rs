@@ -111,24 +111,33 @@ impl<L: Clone> Server<L> {
             }
             Reaction::Answers(answers) => {
                 self.lanes.insert(stream, lane);
-                for (stream, wire) in answers {
-                    if let Some(lane) = self.lanes.get(&stream) {
-                        self.replies.push_back((at, lane.clone(), wire));
-                    }
-                }
+                self.answer_on_streams(at, answers);
             }
         }
     }
 
-    /// Returns when the next answer is ready.
+    fn answer_on_streams(&mut self, at: Instant, answers: Vec<(u16, Bytes)>) {
+        for (stream, wire) in answers {
+            if let Some(lane) = self.lanes.get(&stream) {
+                self.replies.push_back((at, lane.clone(), wire));
+            }
+        }
+    }
+
+    /// Returns when the next answer is ready, or its service wants to be woken.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.replies.front().map(|(at, ..)| *at)
+        let ready = self.replies.front().map(|(at, ..)| *at);
+        ready.into_iter().chain(self.service.poll_timeout()).min()
     }
 
     /// Returns the next answer that is ready; [`defer`](Self::defer) gives it back.
     pub(crate) fn poll_reply(&mut self, now: Instant) -> Option<(L, Bytes)> {
         if let Some(refused) = self.refused.pop_front() {
             return Some(refused);
+        }
+        if self.service.poll_timeout().is_some_and(|at| at <= now) {
+            let answers = self.service.handle_timeout(now);
+            self.answer_on_streams(now + self.plan.processing, answers);
         }
         let (_, lane, wire) = self.replies.pop_front_if(|(at, ..)| *at <= now)?;
         Some((lane, wire))

@@ -220,6 +220,7 @@ fn outcome(
         strange: driven.counters.strange,
         late_sends: driven.counters.late_sends,
         transport: counts.and_far(far(index)),
+        calls: driven.calls,
         failure: driven.ended_early,
     });
     let way = |report: &DirectionReport| report.stats;

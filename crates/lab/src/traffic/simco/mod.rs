@@ -38,6 +38,7 @@ static FACTS: WorkloadFacts = WorkloadFacts {
     payload_protocol: PAYLOAD_PROTOCOL,
     has_own_lengths: true,
     is_one_exchange: true,
+    repeats_itself: false,
 };
 
 impl Kind for Simco {

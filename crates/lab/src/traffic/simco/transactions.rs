@@ -1,6 +1,7 @@
 //! The transactions of calls, one after the other, whenever the next is wanted: the load of study S4 with arrivals of any
 //! kind. Which transaction comes next, the calls say; when, the user.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use workload::ArrivalsError;
 
 use super::calls::{Calls, Due};
 use super::{CallPlan, agent, hand_over, request};
-use crate::traffic::{Asked, Script, Told};
+use crate::traffic::{Asked, Greeting, Script, Told};
 
 /// An agent that plays calls.
 #[derive(Debug)]
@@ -53,13 +54,13 @@ impl Transactions {
 
 impl Script for Transactions {
     /// Opens the session, once.
-    fn begin(&mut self, now: Instant) -> Option<Asked> {
+    fn begin(&mut self, now: Instant) -> Greeting {
         if core::mem::replace(&mut self.is_begun, true) {
-            return None;
+            return Greeting::Said;
         }
-        self.calls.begin(now, core::time::Duration::MAX);
+        self.calls.begin(now, Duration::MAX);
         self.agent.connect(self.plan.framing);
-        self.collect(false)
+        self.collect(false).map_or(Greeting::Said, Greeting::Message)
     }
 
     /// Returns the transaction that comes next; `None` without a session. An opening of a pinhole is what is timed.
@@ -72,7 +73,13 @@ impl Script for Transactions {
     }
 
     /// Takes in a whole message of the middlebox; an error in words ends it all.
-    fn handle_response(&mut self, now: Instant, stream: u16, wire: &[u8]) -> Result<Vec<Told>, String> {
+    fn handle_response(
+        &mut self,
+        now: Instant,
+        stream: u16,
+        wire: &[u8],
+        _blocked: Option<Duration>,
+    ) -> Result<Vec<Told>, String> {
         hand_over(&mut self.agent, self.plan.framing, now, stream, wire);
         let mut told = Vec::new();
         while let Some(event) = self.agent.poll_event() {

@@ -7,7 +7,7 @@ use virtual_time::Instant;
 use workload::{Lane, Sample};
 
 use super::{Alarm, RealError};
-use crate::statistics::{Delays, LoadCounters};
+use crate::statistics::{CallCounts, Delays, LoadCounters};
 use crate::stop::{INTERRUPTED, StopSignal};
 use crate::traffic::{Client, ClientPlan};
 
@@ -50,6 +50,8 @@ pub(crate) struct Driven {
     pub(crate) untimed: Vec<Sample>,
     /// The counters of the load.
     pub(crate) counters: LoadCounters,
+    /// The calls that it made, if it makes calls.
+    pub(crate) calls: Option<CallCounts>,
     /// The reason why it ended before its time, if it did.
     pub(crate) ended_early: Option<String>,
 }
@@ -58,9 +60,10 @@ impl Driven {
     pub(crate) fn new(client: Client) -> Self {
         let ended_early = client.failure().map(str::to_owned);
         let ((start, strange), answered) = (client.facts(), client.answered());
+        let calls = client.calls();
         let (drawn, responses, samples, untimed) = client.into_parts();
         let counters = LoadCounters::in_real_time(&samples, strange);
-        Self { start, messages: (drawn, answered), responses, samples, untimed, counters, ended_early }
+        Self { start, messages: (drawn, answered), responses, samples, untimed, counters, calls, ended_early }
     }
 
     /// Creates the results of a run that could not even connect: no request was due, and the reason is in them.
@@ -72,6 +75,7 @@ impl Driven {
             samples: Vec::new(),
             untimed: Vec::new(),
             counters: LoadCounters::default(),
+            calls: None,
             ended_early: Some(error.to_string()),
         }
     }

@@ -76,7 +76,6 @@ impl Application for SctpClient {
                     let (lane, blocked) = (message.stream.get(), Some(received.blocked));
                     self.client.on_response(now, lane, &message.payload, blocked);
                 }
-                return;
             }
             News::Writable => {
                 self.is_room = true;

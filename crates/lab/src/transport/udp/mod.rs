@@ -1,5 +1,6 @@
 //! UDP with the retransmission of a SIP client transaction: every message a datagram, and nothing waits for another.
 
+mod outbox;
 mod real;
 mod simulated;
 

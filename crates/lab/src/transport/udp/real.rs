@@ -6,8 +6,9 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use sctp_io::Clock;
 use tokio::net::UdpSocket;
-use workload::{MessageNumber, ResponseNovelty, RetransmissionConfig, UdpRequester};
+use workload::RetransmissionConfig;
 
+use super::outbox::Outbox;
 use crate::statistics::TransportCounts;
 use crate::stop::INTERRUPTED;
 use crate::traffic::{Client, Server, ServerPlan};
@@ -25,7 +26,7 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
     let mut alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
     let mut client = Client::new(plan)?;
     client.begin(alarm.now());
-    let mut requester = UdpRequester::new(RetransmissionConfig::default());
+    let mut outbox = Outbox::new(&client, RetransmissionConfig::default());
     let mut buffer = vec![0; 64 << 10];
     while !client.is_finished(alarm.now(), client.answered()) {
         if stop.is_raised() {
@@ -33,33 +34,26 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
             break;
         }
         let look = alarm.now() + LOOK_FOR_STOP;
-        let next = client.poll_timeout().into_iter().chain(requester.poll_timeout()).chain([look]).min();
+        let next = client.poll_timeout().into_iter().chain(outbox.poll_timeout()).chain([look]).min();
         tokio::select! {
             biased;
             // An ICMP error is as good as a lost packet: the request is repeated.
-            received = socket.recv(&mut buffer) => if let Ok(len) = received
-                && let Some(number) = client.workload().kind().number(&buffer[..len])
-                && requester.handle_answer(alarm.now(), MessageNumber(number)) == ResponseNovelty::First
-            {
-                client.on_response(alarm.now(), 0, &buffer[..len], None);
+            received = socket.recv(&mut buffer) => if let Ok(len) = received {
+                outbox.hand_over(alarm.now(), &mut client, &buffer[..len]);
             },
             waited = alarm.until(next) => {
                 waited.map_err(RealError::socket("cannot wait"))?;
                 let now = alarm.now();
                 client.handle_timeout(now);
-                requester.handle_timeout(now);
-                while let Some(pending) = client.poll_message() {
-                    requester.request(now, MessageNumber(pending.number), client.encode(pending));
-                    client.commit(now, pending);
-                }
-                while let Some(datagram) = requester.poll_transmit() {
-                    let _lost = socket.send(&datagram.message).await;
-                }
+                outbox.handle_timeout(now);
             }
         }
+        outbox.fill(alarm.now(), &mut client);
+        while let Some(datagram) = outbox.poll_transmit() {
+            let _lost = socket.send(&datagram).await;
+        }
     }
-    let sent_again = Some(requester.counters().retransmissions);
-    let counts = TransportCounts { timeouts: sent_again, retransmissions: sent_again, blocked: None };
+    let counts = outbox.counts(&client);
     Ok(FlowRun::new(Driven::new(client), counts))
 }
 

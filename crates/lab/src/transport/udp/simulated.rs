@@ -7,8 +7,9 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use netsim::{Host, Outgoing, Packet, Protocol};
 use virtual_time::Instant;
-use workload::{MessageNumber, ResponseNovelty, RetransmissionConfig, UdpRequester};
+use workload::RetransmissionConfig;
 
+use super::outbox::Outbox;
 use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::{Client, Server};
 use crate::transport::End;
@@ -16,7 +17,7 @@ use crate::transport::End;
 pub(super) struct UdpClient {
     client: Client,
     begins_at: Option<Instant>,
-    requester: UdpRequester,
+    outbox: Outbox,
     local: IpAddr,
     peer: IpAddr,
 }
@@ -29,17 +30,15 @@ impl UdpClient {
         local: IpAddr,
         peer: IpAddr,
     ) -> Self {
-        let requester = UdpRequester::new(config);
-        Self { client, begins_at: Some(begins_at), requester, local, peer }
+        let outbox = Outbox::new(&client, config);
+        Self { client, begins_at: Some(begins_at), outbox, local, peer }
     }
 }
 
 impl Host for UdpClient {
     fn handle_packet(&mut self, now: Instant, packet: Packet<'_>) {
-        let Some(number) = self.client.workload().kind().number(packet.payload) else { return };
-        if self.requester.handle_answer(now, MessageNumber(number)) == ResponseNovelty::First {
-            self.client.on_response(now, 0, packet.payload, None);
-        }
+        self.outbox.hand_over(now, &mut self.client, packet.payload);
+        self.outbox.fill(now, &mut self.client);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -47,31 +46,23 @@ impl Host for UdpClient {
             self.client.begin(now);
         }
         self.client.handle_timeout(now);
-        self.requester.handle_timeout(now);
-        while let Some(pending) = self.client.poll_message() {
-            let message = self.client.encode(pending);
-            self.requester.request(now, MessageNumber(pending.number), message);
-            self.client.commit(now, pending);
-        }
+        self.outbox.handle_timeout(now);
+        self.outbox.fill(now, &mut self.client);
     }
 
     fn poll_transmit(&mut self, _now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
-        let message = self.requester.poll_transmit()?.message;
+        let message = self.outbox.poll_transmit()?;
         Some(datagram(buffer, &message, self.local, self.peer))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        [self.begins_at, self.client.poll_timeout(), self.requester.poll_timeout()]
-            .into_iter()
-            .flatten()
-            .min()
+        [self.begins_at, self.client.poll_timeout(), self.outbox.poll_timeout()].into_iter().flatten().min()
     }
 }
 
 impl End for UdpClient {
     fn counts(&self) -> TransportCounts {
-        let retransmissions = Some(self.requester.counters().retransmissions);
-        TransportCounts { timeouts: retransmissions, retransmissions, blocked: None }
+        self.outbox.counts(&self.client)
     }
 
     fn client(&self) -> Option<&Client> {
