@@ -92,8 +92,14 @@ fn unknown_names_are_refused_with_those_known() {
         ),
         ("--backend cloud", &["--backend", "cloud", "namespaces or simulator"]),
         ("--workload tea", &["--workload", "tea", "echo"]),
-        ("--workload voice", &["--workload", "voice", "with response times: use echo, simco, sip or sip-invite"]),
-        ("--workload bulk", &["--workload 'bulk'", "no response times", "use echo, simco, sip or sip-invite"]),
+        (
+            "--workload voice",
+            &["--workload", "voice", "with response times: use echo, simco, sip or sip-invite"],
+        ),
+        (
+            "--workload bulk",
+            &["--workload 'bulk'", "no response times", "use echo, simco, sip or sip-invite"],
+        ),
     ];
     for (options, parts) in cases {
         assert_contains(&refusal(&format!("compare --no-report {options}")), parts);
