@@ -108,3 +108,6 @@ const PROFILES: &str = "SCTP and TCP by the rules of the study's model (profiles
 const NOTE: &str = "R is a request and its response at a message every 10 ms. A call has ringing and answer together, and an ACK right behind the answer: its messages come in twos, not at equal distances. \
                     Touched is a call of which a message to the caller was held back behind a lost one, whatever the call that was lost; TCP does not tell.";
 const PLAN: &str = include_str!("../../../../plans/studies/s4-calls.toml");
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+use super::*;
+
+#[test]
+fn the_page_has_every_transport_and_tells_who_waited_where_that_is_known() {
+    let effort = Effort { seeds: 2, share: 0.2, ..Effort::default() };
+    let page = calls(&effort).expect("a plan of ours");
+    let rows = &page.tables[0].rows;
+    assert_eq!(rows.len(), CASES.len());
+    for (row, (case, transport, name)) in rows.iter().zip(CASES) {
+        assert_eq!(row[0], name);
+        assert!(row[1].starts_with('2') || case == "udp", "about the round trip: {row:?}");
+        assert_eq!(row[2] != "–", transport.is_some(), "{row:?}");
+        assert_eq!(row[5] != "–", case.starts_with("sctp"), "{row:?}");
+    }
+    // Four of the model's R, five of two seconds, two of order.
+    assert_eq!(page.statements.len(), 11);
+}
