@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use handover::{Mover, Report};
-use mobility::{Action, Answer, Policies, Policy};
+use mobility::{Action, Answer, Damping, Policies, Policy};
 use sctp::{
     Association, AssociationConfig, Destination, Endpoint, EndpointConfig, Message, Offer, SctpPort, StreamId,
 };
@@ -233,6 +233,53 @@ fn association_waits_for_its_network_to_come_back() {
             }
         }
     });
+}
+
+/// Twenty times out of coverage and back. Data moves with the first flaps, until the interface is damped, and stays on the mobile network
+/// from then on.
+#[test]
+fn network_that_comes_and_goes_is_left_alone_and_the_talk_goes_on() {
+    travel("make-before-break", async |network, mover, talk| {
+        let [mobile, wlan] = [MOBILE, WLAN].map(address);
+        mover.set_damping(slow_to_forgive());
+        let mut moves = Vec::new();
+        for _ in 0..20 {
+            network.join(WLAN);
+            moves.extend(moves_while(mover, talk).await);
+            network.leave(WLAN);
+            moves.extend(moves_while(mover, talk).await);
+        }
+        network.join(WLAN);
+        moves.extend(moves_while(mover, talk).await);
+        assert_eq!(mover.handover().primary(), Some(mobile), "{moves:?}");
+        let away = moves.iter().filter(|to| **to == wlan).count();
+        assert!((1..=3).contains(&away), "the third flap is one too many: {moves:?}");
+    });
+}
+
+/// Damps an interface from its third flap on, however long a flap takes on a busy machine.
+fn slow_to_forgive() -> Damping {
+    let hours = |count: u64| Duration::from_secs(count * 3_600);
+    let half = Duration::from_secs(1_800);
+    Damping { flap_cost: hours(1), suppress: hours(2) + half, reuse: hours(1), limit: hours(12) }
+}
+
+/// Drives the mover until a hundred more requests are answered; returns where data was moved meanwhile.
+async fn moves_while(mover: &mut Mover, talk: &mut Talk) -> Vec<IpAddr> {
+    let mut moves = Vec::new();
+    let mut talk_on = std::pin::pin!(talk.goes_on());
+    loop {
+        tokio::select! {
+            () = &mut talk_on => return moves,
+            report = mover.next() => {
+                if let Report::Decided(decision) = report.unwrap()
+                    && let Action::SetPrimary(to) = decision.action
+                {
+                    moves.push(to);
+                }
+            }
+        }
+    }
 }
 
 async fn next_decision(mover: &mut Mover) -> Action {

@@ -61,3 +61,14 @@ fn pattern_is_a_name_or_a_beginning() {
     assert!(!fits("wlan*", "wwan0") && !fits("eth0", "eth01"));
     assert_eq!((Pattern::new(""), Pattern::new("**")), (None, None));
 }
+
+#[test]
+fn policies_on_the_page_about_handover_are_what_they_say() {
+    let page = include_str!("../../../../docs/handover.md");
+    let (_, text) = page.split_once("```toml\n").unwrap();
+    let (text, _) = text.split_once("```").unwrap();
+    let policies = Policies::parse(text).unwrap();
+    assert_eq!(policies.damping, Damping::default(), "the page shows the defaults");
+    let video = policies.application("video");
+    assert_eq!((video.prefer.len(), video.needs.default_route), (2, true));
+}
