@@ -20,8 +20,10 @@ pub mod counting;
 pub mod handles;
 pub mod load;
 pub mod pair;
+pub mod quiet;
 pub mod raw_udp;
 pub mod scenario;
 pub mod simulator;
 
 pub use clock::median;
+pub use quiet::when_quiet;

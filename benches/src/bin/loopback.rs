@@ -5,14 +5,19 @@
 //! The sender runs on processor 0, the receiver on processor 1; for latency both on 0; for scaling both on 0, then on 0
 //! and 1. Every figure is the median of so many runs, which alternate: what else the machine does disturbs all alike.
 
+use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use headway_benches::{median, raw_udp};
+use headway_benches::{median, raw_udp, when_quiet};
 use serde_json::Value;
 
-fn main() {
+fn main() -> ExitCode {
+    when_quiet(print)
+}
+
+fn print() -> Result<(), Infallible> {
     let runs = number_after("--runs").unwrap_or(5);
     let milliseconds = number_after("--milliseconds").unwrap_or(1000);
     let bench = Bench { runs, milliseconds };
@@ -20,6 +25,7 @@ fn main() {
     bench.bulk();
     bench.latency();
     bench.scaling();
+    Ok(())
 }
 
 struct Bench {

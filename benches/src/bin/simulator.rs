@@ -1,12 +1,18 @@
 //! `simulator [PACKETS]`: how fast the simulator is, its loop alone and with the SCTP that ships in it; PACKETS a line (default two million).
 
 use std::error::Error;
+use std::process::ExitCode;
 
 use headway_benches::clock::timed;
 use headway_benches::simulator::{SHAPES, Shape, advance, events, sctp, study};
+use headway_benches::when_quiet;
 use netsim::{Counters, Host, World};
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    when_quiet(print)
+}
+
+fn print() -> Result<(), Box<dyn Error>> {
     let packets: u64 = std::env::args().nth(1).as_deref().unwrap_or("2000000").parse()?;
     println!(
         "{:<10} {:>5} {:>6} {:>7} {:>5} {:>11} {:>11}  trace hash",

@@ -4,10 +4,12 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use headway_benches::clock::{median, timed};
+use headway_benches::when_quiet;
 use sctp::{AssociationConfig, EndpointConfig, Message, Profile, SctpPort, StreamId, blocking};
 use tokio::runtime::Builder;
 
@@ -19,7 +21,11 @@ type Failure = Box<dyn Error + Send + Sync>;
 /// Receives everything at this port, after it has told its address; gives the processor time that it took.
 type Receiver = fn(SctpPort, &std::sync::mpsc::Sender<SocketAddr>) -> Result<Duration, Failure>;
 
-fn main() -> Result<(), Failure> {
+fn main() -> ExitCode {
+    when_quiet(print)
+}
+
+fn print() -> Result<(), Failure> {
     println!("{:>8} {:>10} {:>10}   of a processor, median of {RUNS}", "octets", "blocking", "tokio");
     for octets in [64, 1_200] {
         let (mut own, mut runtime) = (Vec::new(), Vec::new());
