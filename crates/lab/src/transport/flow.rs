@@ -141,13 +141,30 @@ impl FlowPlan {
         let transport = self.transport.0;
         let check = self.workload.kind().check(transport.carriage(), transport.lanes());
         check.map_err(|because| format!("{because}: not over {transport}"))?;
-        let most = stop.messages.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX));
+        let interval = self.mean_interval()?;
+        let by_number = stop.messages.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX));
+        let by_time = stop.duration.map_or(u32::MAX, |duration| self.most_within(duration.0, interval));
         Ok(Terms {
             carriage: transport.carriage(),
             lanes: transport.lanes(),
-            interval: self.mean_interval()?,
-            most,
+            interval,
+            most: by_number.min(by_time),
         })
+    }
+
+    /// Returns a number of messages that a run of this duration does not reach, but for one run in 10²⁰: ten deviations of Poisson arrivals more
+    /// than in the mean.
+    fn most_within(&self, duration: Duration, interval: Duration) -> u32 {
+        match self.arrivals.law {
+            workload::Arrivals::Constant | workload::Arrivals::Poisson | workload::Arrivals::Ticks(_) => {
+                let mean = duration.as_secs_f64() / interval.as_secs_f64();
+                // Whole seconds make a whole number without a cast.
+                let most = Duration::try_from_secs_f64(mean + 10.0 * mean.sqrt() + 100.0);
+                most.map_or(u32::MAX, |most| u32::try_from(most.as_secs()).unwrap_or(u32::MAX))
+            }
+            // As many as there are in a burst, or in the trace.
+            workload::Arrivals::OnOff { .. } | workload::Arrivals::Trace(_) => u32::MAX,
+        }
     }
 }
 

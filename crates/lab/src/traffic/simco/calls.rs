@@ -68,8 +68,10 @@ impl Calls {
         });
         let mut drawn: Vec<(Instant, Instant)> = drawn.collect();
         if drawn.len() > self.most {
-            drawn.sort_unstable_by_key(|(refresh, end)| *refresh.min(end));
+            let due = |(refresh, end): &(Instant, Instant)| *refresh.min(end);
+            drawn.select_nth_unstable_by_key(self.most, due);
             drawn.truncate(self.most);
+            drawn.sort_unstable_by_key(due);
         }
         for (number, (refresh, end)) in (1..).zip(drawn) {
             let rule = PolicyRuleId::new(number);

@@ -7,7 +7,7 @@ use crate::compare::{CompareConfig, RawRun, run_compare};
 use crate::plan::{Plan, PlanError};
 use crate::simulation::{Watch, simulate};
 use crate::traffic::Workload;
-use crate::transport::TransportSpec;
+use crate::transport::{FlowSeed, TransportSpec};
 use crate::{BackendChoice, Simulator};
 
 fn config(transports: &str) -> CompareConfig {
@@ -143,6 +143,27 @@ fn a_plan_needs_a_reliable_transport_and_one_connection() {
     }
 }
 
+/// Where a run ends by time, no more pinholes are kept on either side than can be touched until then, and what is played is the same.
+#[test]
+fn a_run_that_ends_by_time_keeps_no_pinholes_that_nothing_touches() {
+    let run = |stop: &str| {
+        let changes = [("10ms\"\narrivals", "1ms\"\narrivals"), ("messages = 2000", stop)];
+        let plan = planned(&[changes[0], changes[1], ("studies", "signalling")]).unwrap();
+        let scenario = &plan.cells[0].scenario;
+        let most =
+            scenario.flows.iter().next().unwrap().1.client_plan(&scenario.stop, SEED).unwrap().terms.most;
+        (most, simulate(scenario, 1, &Watch::default()).unwrap())
+    };
+    let (most, by_time) = run("duration = \"2s\"");
+    assert_eq!(most, 2000 + 447 + 100, "of 58,920 that stand");
+    let sent = by_time.flows[0].messages;
+    assert!((1800..2200).contains(&sent), "{sent}");
+    let (most, by_number) = run(&format!("messages = {sent}"));
+    assert_eq!((u64::from(most), by_number.flows[0].completed), (sent, by_time.flows[0].completed));
+    let means = [&by_time, &by_number].map(|run| run.flows[0].responses.as_ref().unwrap().moments());
+    assert_eq!((means[0].count(), means[0].mean()), (means[1].count(), means[1].mean()));
+}
+
 /// Pinholes that fall due after the run are left out on both sides: at 10,000 a second 589,200 stand.
 #[test]
 fn a_short_run_at_a_high_rate_plays_those_that_fall_due() {
@@ -151,6 +172,7 @@ fn a_short_run_at_a_high_rate_plays_those_that_fall_due() {
     assert_eq!((outcome.flows[0].failure.as_deref(), outcome.flows[0].completed), (None, 2000));
 }
 
+const SEED: FlowSeed = FlowSeed { run: 1, number: 1 };
 const PLAN: &str = r#"
 title = "transactions"
 hosts = ["agent", "middlebox"]
