@@ -54,6 +54,7 @@ fn every_page_is_a_chapter_and_a_module_and_every_chapter_a_page() {
 fn links_between_pages_lead_somewhere() {
     for (name, text) in pages() {
         for target in links(&text).into_iter().filter(|target| !target.starts_with("https://")) {
+            assert!(!target.starts_with("../"), "{name} links to {target}, which a book elsewhere has not");
             let file = target.split('#').next().unwrap();
             assert!(folder().join(file).exists(), "{name} links to {target}");
         }
