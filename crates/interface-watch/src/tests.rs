@@ -6,12 +6,15 @@ use std::net::IpAddr;
 use std::process::Command;
 
 use mobility::{Damping, Family, Handover, Host, InterfaceState, Policies, Verdict};
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::sched::{CloneFlags, unshare};
 use virtual_time::Instant;
 
 use super::*;
 
 const ADDRESS: [u8; 4] = [10, 72, 0, 2];
+/// Milliseconds after which a kernel that has told nothing will not.
+const A_LONG_TIME: u16 = 60_000;
 
 /// A host that is told what the watch says.
 struct Scene {
@@ -28,17 +31,25 @@ impl Scene {
         Self { watch, host, now }
     }
 
-    /// Runs `ip`, whose messages are there when it ends, and returns what became of the interface, which has to be what who reads
-    /// everything anew finds, too.
-    fn ip(&mut self, arguments: &str) -> (InterfaceState, Vec<Verdict>) {
+    /// Runs `ip` and takes in what the kernel tells until this is found; whoever reads everything anew finds it then, too. A carrier
+    /// comes some time after the command that brings it.
+    fn ip(&mut self, arguments: &str, expected: &(InterfaceState, Vec<Verdict>)) {
         assert!(Command::new("ip").args(arguments.split(' ')).status().unwrap().success(), "ip {arguments}");
+        self.take_in();
+        while self.found() != *expected {
+            let mut waiting = [PollFd::new(self.watch.as_fd(), PollFlags::POLLIN)];
+            let is_told = poll(&mut waiting, A_LONG_TIME).unwrap() > 0;
+            assert!(is_told, "after ip {arguments}: {:?} instead of {expected:?}", self.found());
+            self.take_in();
+        }
+        assert_eq!(Self::new().found(), *expected, "after ip {arguments}, read anew");
+    }
+
+    fn take_in(&mut self) {
         let Told::Events(events) = self.watch.poll().unwrap() else { panic!("nothing is missed") };
         for event in events {
             self.host.handle_event(self.now, event).unwrap();
         }
-        let found = self.found();
-        assert_eq!(Self::new().found(), found, "after ip {arguments}");
-        found
     }
 
     /// What is found about the address by a policy that wants a default route, and about the interface that has it.
@@ -71,7 +82,7 @@ fn watch_an_interface() {
         ("link delete near", InterfaceState::Absent, vec![]),
     ];
     for (arguments, state, verdicts) in steps {
-        assert_eq!(scene.ip(arguments), (state, verdicts), "after ip {arguments}");
+        scene.ip(arguments, &(state, verdicts));
     }
 }
 
