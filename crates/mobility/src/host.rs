@@ -4,8 +4,8 @@
 
 use core::net::IpAddr;
 use core::time::Duration;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use virtual_time::Instant;
@@ -87,7 +87,7 @@ impl Host {
         self.damping = damping;
     }
 
-    /// Takes in a fact. Takes time that grows with the logarithm of the number of interfaces.
+    /// Takes in a fact. The first one of an instant closes the instant before, for which all interfaces are looked at.
     ///
     /// # Errors
     ///
@@ -225,6 +225,15 @@ impl Host {
         }
     }
 
+    /// Returns the addresses that packets can be sent from.
+    fn usable(&self) -> BTreeSet<IpAddr> {
+        let of = |interface: &Interface| {
+            let addresses = interface.addresses.keys().copied();
+            addresses.filter(|address| interface.can_send_from(*address)).collect::<Vec<_>>()
+        };
+        self.interfaces.values().flat_map(of).collect()
+    }
+
     /// Closes the instant before `now`, if events came in it. Time that goes back counts as no time.
     fn close_before(&mut self, now: Instant) {
         if now > self.instant {
@@ -250,8 +259,10 @@ impl Host {
             }
         }
         self.interfaces.retain(|_, interface| !interface.is_forgettable(now));
-        let interfaces = &self.interfaces;
-        self.ways.retain(|address, _| interfaces.values().any(|known| known.can_send_from(*address)));
+        if !self.ways.is_empty() {
+            let usable = self.usable();
+            self.ways.retain(|address, _| usable.contains(address));
+        }
     }
 }
 
@@ -277,13 +288,8 @@ impl<'a> Settled<'a> {
     }
 
     /// Returns the addresses that packets can be sent from now, each once, in their order.
-    pub fn usable(&self) -> impl Iterator<Item = IpAddr> + use<'a> {
-        let of = |interface: &'a Interface| {
-            let addresses = interface.addresses.keys().copied();
-            addresses.filter(|address| interface.can_send_from(*address))
-        };
-        let usable: std::collections::BTreeSet<IpAddr> = self.host.interfaces.values().flat_map(of).collect();
-        usable.into_iter()
+    pub fn usable(&self) -> impl Iterator<Item = IpAddr> + use<> {
+        self.host.usable().into_iter()
     }
 
     /// Returns how far an interface has come.
