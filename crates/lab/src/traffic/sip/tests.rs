@@ -86,12 +86,24 @@ fn a_loss_touches_fewer_calls_the_more_streams_there_are_and_none_without_order(
     assert_eq!(calls("tcp").calls.unwrap().touched, None, "TCP does not tell");
 }
 
+/// INVITE, 180, 200 and ACK of each call, and ten seconds later BYE and 200: those of the last ten seconds are still up.
 #[test]
-fn calls_end_after_ten_seconds_and_leave_nothing_to_be_repeated() {
-    let flow = calls("udp");
-    assert_eq!((flow.failure, flow.completed, flow.calls.unwrap().up), (None, 2000, 2000));
-    let again = calls("udp");
-    assert_eq!((flow.transport, flow.strange), (again.transport, again.strange), "equal seeds, equal runs");
+fn calls_end_after_ten_seconds_and_nothing_is_repeated_where_nothing_is_lost() {
+    let text = PLAN.replace("TRANSPORT", "udp").replace("loss = \"2%\"", "");
+    let text = text.replace("interval =", "arrivals = \"constant\"\ninterval =");
+    let run = simulate(&Plan::parse(&text).unwrap().cells[0].scenario, 1, &Watch::default()).unwrap();
+    let flow = &run.flows[0];
+    assert_eq!((&flow.failure, flow.completed, flow.calls.unwrap().up), (&None, 2000, 2000));
+    assert_eq!(flow.transport.retransmissions, Some(0));
+    let ended = (run.packets - 2000 * 4) / 2;
+    assert!((1495..=1500).contains(&ended), "{ended}");
+}
+
+#[test]
+fn calls_of_equal_seeds_are_equal() {
+    let [once, again] = [calls("udp"), calls("udp")];
+    assert_eq!((&once.failure, once.completed, once.calls.unwrap().up), (&None, 2000, 2000));
+    assert_eq!((once.transport, once.strange), (again.transport, again.strange));
 }
 
 const PLAN: &str = r#"
