@@ -1,4 +1,6 @@
-//! Numbers as people read them.
+//! Numbers as people read them, and as counts.
+
+use core::time::Duration;
 
 /// Returns milliseconds for a table column whose heading says ms: to a tenth, below 10 ms to a hundredth.
 pub(crate) fn plain_ms(ms: f64) -> String {
@@ -47,4 +49,11 @@ pub(crate) fn short(value: f64) -> String {
 /// Returns a number with its noun: `1 message`, `2 messages`.
 pub(crate) fn count(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Returns a count that was worked out, its fraction left off, within what a `u32` holds.
+pub(crate) fn whole(count: f64) -> u32 {
+    // Whole seconds make a whole number without a cast.
+    let span = Duration::try_from_secs_f64(count);
+    span.map_or(u32::MAX, |span| u32::try_from(span.as_secs()).unwrap_or(u32::MAX))
 }

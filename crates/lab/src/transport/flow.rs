@@ -8,6 +8,7 @@ use serde::Deserialize;
 use workload::{ArrivalProcess, MessageSize};
 
 use super::{SctpOptions, TcpOptions, TransportSpec};
+use crate::numbers::whole;
 use crate::text::{Span, Text};
 use crate::traffic::{Arrivals, ClientPlan, Measure, ServerPlan, Terms, Workload};
 
@@ -158,9 +159,7 @@ impl FlowPlan {
         match self.arrivals.law {
             workload::Arrivals::Constant | workload::Arrivals::Poisson | workload::Arrivals::Ticks(_) => {
                 let mean = duration.as_secs_f64() / interval.as_secs_f64();
-                // Whole seconds make a whole number without a cast.
-                let most = Duration::try_from_secs_f64(mean + 10.0 * mean.sqrt() + 100.0);
-                most.map_or(u32::MAX, |most| u32::try_from(most.as_secs()).unwrap_or(u32::MAX))
+                whole(mean + 10.0 * mean.sqrt() + 100.0)
             }
             // As many as there are in a burst, or in the trace.
             workload::Arrivals::OnOff { .. } | workload::Arrivals::Trace(_) => u32::MAX,

@@ -8,6 +8,8 @@ use simco::PolicyRuleId;
 use virtual_time::Instant;
 use workload::{ArrivalsError, ExponentialSpans};
 
+use crate::numbers::whole;
+
 /// The request on a pinhole that falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
@@ -124,9 +126,7 @@ impl Calls {
 /// Returns the number of pinholes in the long run: openings per second times the mean call duration.
 pub(super) fn standing(interval: Duration) -> u32 {
     let mean = CALL.as_secs_f64() / opening_interval(interval).as_secs_f64();
-    // Whole seconds make a whole number without a cast.
-    let whole = Duration::try_from_secs_f64(mean.round()).map_or(u64::MAX, |span| span.as_secs());
-    u32::try_from(whole).unwrap_or(u32::MAX)
+    whole(mean.round())
 }
 
 /// Returns the time between two openings: a pinhole takes an opening, a deletion, and as many refreshes as
