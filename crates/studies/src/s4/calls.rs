@@ -58,12 +58,16 @@ fn judge_times(cells: &Cells, page: &mut Page) -> Result<(), StudyError> {
         let statement = format!("{name}: at most one call in a thousand takes longer than 2 s");
         page.statements.push(RARE.judge(statement, late(case)?.map_or_else(missing, Evidence::from)));
     }
-    for (statement, few, many) in ORDER {
-        let both = touched(at(cells, few)?).zip(touched(at(cells, many)?));
-        let named = |(less, more)| Evidence::Several(vec![(few.to_owned(), less), (many.to_owned(), more)]);
-        let silent = || Evidence::Missing("the transport does not tell who waited".to_owned());
-        page.statements.push(RISING.judge(statement, both.map_or_else(silent, named)));
-    }
+    let silent = || Evidence::Missing("the transport does not tell who waited".to_owned());
+    let both = touched(at(cells, "sctp-6")?).zip(touched(at(cells, "sctp-1")?));
+    let named =
+        |(six, one)| Evidence::Several(vec![("six streams".to_owned(), six), ("one".to_owned(), one)]);
+    let fewer = "a loss touches fewer calls over six streams than over one".to_owned();
+    page.statements.push(RISING.judge(fewer, both.map_or_else(silent, named)));
+    let unordered = touched(at(cells, "sctp-unordered")?);
+    let tells = |share: Estimate| Evidence::Fact(share.value() <= 0.0, format!("{share} % of them"));
+    let none = "without order a loss touches no other call".to_owned();
+    page.statements.push(Criterion::holds().judge(none, unordered.map_or_else(silent, tells)));
     Ok(())
 }
 
@@ -86,10 +90,6 @@ const CASES: [(&str, Option<&str>, &str); 5] = [
     ("sctp-unordered", Some("sctp:unordered"), "SCTP unordered"),
     ("udp", None, "UDP"),
 ];
-const ORDER: [(&str, &str, &str); 2] = [
-    ("a loss touches fewer calls over six streams than over one", "sctp-6", "sctp-1"),
-    ("and none without order", "sctp-unordered", "sctp-6"),
-];
 
 /// The criteria of the statements, fixed before any run.
 const SHARE: f64 = 0.1;
@@ -106,7 +106,8 @@ const SIP: &str = "Calls by SIP (RFC 3261), a Poisson process of one every 30 ms
                    INVITE to answer is what the network adds; all messages of a call on one stream; 10 ms each way, independent loss both ways, 100 Mbit/s, 0.5 ms of processing";
 const PROFILES: &str = "SCTP and TCP by the rules of the study's model (profiles studies); UDP with the timers of RFC 3261, T1 = 500 ms";
 const NOTE: &str = "R is a request and its response at a message every 10 ms. A call has ringing and answer together, and an ACK right behind the answer: its messages come in twos, not at equal distances. \
-                    Touched is a call of which a message to the caller was held back behind a lost one, whatever the call that was lost; TCP does not tell.";
+                    Touched is a call of which a message to the caller was held back behind a lost one, whatever the call that was lost; TCP does not tell. The last statement was judged \
+                    as a relative rise at first, which has no meaning from nothing and stayed undecided; its criterion was changed after a look, to whether there is any.";
 const PLAN: &str = include_str!("../../../../plans/studies/s4-calls.toml");
 
 #[cfg(test)]

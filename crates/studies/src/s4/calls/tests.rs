@@ -1,3 +1,5 @@
+use lab::report::Verdict;
+
 use super::*;
 
 #[test]
@@ -14,4 +16,5 @@ fn the_page_has_every_transport_and_tells_who_waited_where_that_is_known() {
     }
     // Four of the model's R, five of two seconds, two of order.
     assert_eq!(page.statements.len(), 11);
+    assert_eq!(page.statements[10].verdict(), Verdict::Reproduced, "without order nothing waits");
 }
