@@ -26,7 +26,8 @@ pub(crate) fn calls(effort: &Effort) -> Result<Page, StudyError> {
         }
     }
     page.tables.push(Table::new("Calls at 1 % loss, one every 30 ms", &HEAD, rows));
-    judge_times(&cells, &mut page)?;
+    judge_lateness(&cells, &mut page)?;
+    judge_order(&cells, &mut page)?;
     page.tables.push(answered(&cells, &["case"])?);
     page.notes.push(NOTE.to_owned());
     Ok(page)
@@ -50,14 +51,19 @@ fn row(cell: &Ran, name: &str, model: Option<f64>) -> Vec<String> {
     ]
 }
 
-/// Judges who is late, and whom the losses of others touch.
-fn judge_times(cells: &Cells, page: &mut Page) -> Result<(), StudyError> {
+/// Judges how many calls are late.
+fn judge_lateness(cells: &Cells, page: &mut Page) -> Result<(), StudyError> {
     let late = |case| Ok::<_, StudyError>(at(cells, case)?.percent_longer(SOON_MS));
     let missing = || Evidence::Missing("nothing was answered".to_owned());
     for (case, _, name) in CASES {
         let statement = format!("{name}: at most one call in a thousand takes longer than 2 s");
         page.statements.push(RARE.judge(statement, late(case)?.map_or_else(missing, Evidence::from)));
     }
+    Ok(())
+}
+
+/// Judges whom the losses of others touch.
+fn judge_order(cells: &Cells, page: &mut Page) -> Result<(), StudyError> {
     let silent = || Evidence::Missing("the transport does not tell who waited".to_owned());
     let both = touched(at(cells, "sctp-6")?).zip(touched(at(cells, "sctp-1")?));
     let named =
@@ -65,19 +71,23 @@ fn judge_times(cells: &Cells, page: &mut Page) -> Result<(), StudyError> {
     let fewer = "a loss touches fewer calls over six streams than over one".to_owned();
     page.statements.push(RISING.judge(fewer, both.map_or_else(silent, named)));
     let unordered = touched(at(cells, "sctp-unordered")?);
-    let tells = |share: Estimate| Evidence::Fact(share.value() <= 0.0, format!("{share} % of them"));
     let none = "without order a loss touches no other call".to_owned();
-    page.statements.push(Criterion::holds().judge(none, unordered.map_or_else(silent, tells)));
+    page.statements.push(Criterion::holds().judge(none, unordered.map_or_else(silent, whether_none)));
     Ok(())
 }
 
+/// Returns whether no call was touched, and how many were.
+fn whether_none(share: Estimate) -> Evidence {
+    Evidence::Fact(share.value() <= 0.0, format!("{:.4} % of the calls", share.value()))
+}
+
 /// Returns the share of calls, in per cent, of which a message to the caller waited for another one; `None` where the transport does not
-/// tell.
+/// tell, or nobody called.
 fn touched(cell: &Ran) -> Option<Estimate> {
     let flow = cell.tally.flows.first()?;
     let share = |seed: &lab::plan::SeedTally| {
         let touched = seed.calls?.touched?;
-        Some(touched as f64 / seed.messages.max(1) as f64 * 100.0)
+        (seed.messages > 0).then(|| touched as f64 / seed.messages as f64 * 100.0)
     };
     Estimate::of_runs(&flow.by_seed(share))
 }
@@ -91,7 +101,7 @@ const CASES: [(&str, Option<&str>, &str); 5] = [
     ("udp", None, "UDP"),
 ];
 
-/// The criteria of the statements, fixed before any run.
+/// The criteria of the statements, fixed before any run but that of the last one (see [`NOTE`]).
 const SHARE: f64 = 0.1;
 const RARE: Criterion = Criterion::less_than(0.1, "%");
 const RISING: Criterion = Criterion::rising(0.0, "%");

@@ -18,3 +18,12 @@ fn the_page_has_every_transport_and_tells_who_waited_where_that_is_known() {
     assert_eq!(page.statements.len(), 11);
     assert_eq!(page.statements[10].verdict(), Verdict::Reproduced, "without order nothing waits");
 }
+
+#[test]
+fn one_call_that_waits_without_order_turns_the_statement() {
+    for (shares, verdict) in [([0.0, 0.0], Verdict::Reproduced), ([0.0, 0.1], Verdict::NotReproduced)] {
+        let share = Estimate::of_runs(&shares).unwrap();
+        let statement = Criterion::holds().judge(String::new(), whether_none(share));
+        assert_eq!(statement.verdict(), verdict, "{shares:?}");
+    }
+}
