@@ -21,7 +21,7 @@ use sctp::{
 };
 use tokio::sync::watch;
 
-use self::network::{Access, ELSEWHERE, FIXED, MOBILE, Network, Side, WLAN};
+use self::network::{Access, ELSEWHERE, FIXED, MOBILE, Network, Side, WLAN, WLAN_V6};
 
 const UDP_PORT: u16 = 9899;
 
@@ -41,7 +41,7 @@ fn policy(handing: &str) -> Policy {
 }
 
 fn address(access: Access) -> IpAddr {
-    access.address().parse().unwrap()
+    access.here.parse().unwrap()
 }
 
 fn config(port: u16, addresses: &[IpAddr]) -> EndpointConfig {
@@ -67,8 +67,8 @@ struct Seen {
 /// Echoes the requests of one association, which have to come in their order.
 fn serve() -> Seen {
     run(async {
-        let at = SocketAddr::new(FIXED.parse().unwrap(), UDP_PORT);
-        let endpoint = Endpoint::bind(config(7, &[]), at).await.unwrap();
+        let at = FIXED.map(|address| address.parse().unwrap());
+        let endpoint = Endpoint::builder(config(7, &at)).bind_addresses(&at, UDP_PORT).await.unwrap();
         let association = endpoint.accept().await.unwrap();
         let mut seen = Seen { requests: 0, peer: Vec::new() };
         while let Some(received) = association.recv().await.unwrap() {
@@ -142,8 +142,8 @@ async fn until_agreed(mover: &mut Mover, wanted: Action) -> Vec<Action> {
 /// An association over the mobile network, and its mover.
 async fn connect(handing: &str) -> (Association, Mover) {
     let endpoint =
-        Endpoint::bind(config(50_000, &[address(MOBILE)]), "0.0.0.0:0".parse().unwrap()).await.unwrap();
-    let to = Destination::from(SocketAddr::new(FIXED.parse().unwrap(), UDP_PORT));
+        Endpoint::bind(config(50_000, &[address(MOBILE)]), "[::]:0".parse().unwrap()).await.unwrap();
+    let to = Destination::from(SocketAddr::new(FIXED[0].parse().unwrap(), UDP_PORT));
     let association = endpoint.connect(to, SctpPort::try_from(7).unwrap()).await.unwrap();
     let mover = Mover::new(&endpoint, &association, policy(handing)).unwrap();
     (association, mover)
@@ -212,6 +212,22 @@ fn break_before_make_leaves_the_peer_with_one_address() {
     });
     let Some(seen) = seen else { return };
     assert_eq!(seen.peer, [address(WLAN)]);
+}
+
+/// The peer has an address of each family, and only the family of the network that is left leads to it.
+#[test]
+fn association_goes_on_over_ipv6_when_its_ipv4_network_is_gone() {
+    let seen = travel("make-before-break", async |network, mover, talk| {
+        let wlan = address(WLAN_V6);
+        network.join(WLAN_V6);
+        until_agreed(mover, Action::SetPrimary(wlan)).await;
+        talk.goes_on().await;
+        network.leave(MOBILE);
+        moves_while(mover, talk).await;
+        assert_eq!(mover.handover().primary(), Some(wlan));
+    });
+    let Some(seen) = seen else { return };
+    assert!(seen.peer.contains(&address(WLAN_V6)), "{:?}", seen.peer);
 }
 
 /// Coverage is lost altogether, and comes back as it was: nobody has to be asked for anything.

@@ -8,15 +8,18 @@ use std::thread::JoinHandle;
 
 use nix::sched::{CloneFlags, setns};
 
-/// The address of the fixed host, whatever network leads to it.
-pub(crate) const FIXED: &str = "203.0.113.1";
+/// The addresses of the fixed host, whatever network leads to it.
+pub(crate) const FIXED: [&str; 2] = ["203.0.113.1", "2001:db8::1"];
 pub(crate) const WLAN: Access =
-    Access { interface: "wlan0", far: "net1", net: "10.71.1", table: 101, metric: 10 };
+    Access { interface: "wlan0", far: "net1", here: "10.71.1.2", there: "10.71.1.1", table: 101 };
 pub(crate) const MOBILE: Access =
-    Access { interface: "wwan0", far: "net2", net: "10.71.2", table: 102, metric: 20 };
+    Access { interface: "wwan0", far: "net2", here: "10.71.2.2", there: "10.71.2.1", table: 102 };
 /// Another network behind the mobile interface.
 pub(crate) const ELSEWHERE: Access =
-    Access { interface: "wwan0", far: "net2", net: "10.71.3", table: 103, metric: 20 };
+    Access { interface: "wwan0", far: "net2", here: "10.71.3.2", there: "10.71.3.1", table: 103 };
+/// A WLAN that knows IPv6 alone.
+pub(crate) const WLAN_V6: Access =
+    Access { interface: "wlan0", far: "net1", here: "fd71:4::2", there: "fd71:4::1", table: 104 };
 
 /// A network that the roaming host can be in.
 #[derive(Clone, Copy, Debug)]
@@ -24,17 +27,24 @@ pub(crate) struct Access {
     interface: &'static str,
     /// The device at the fixed host.
     far: &'static str,
-    net: &'static str,
+    /// The roaming host's address there.
+    pub(crate) here: &'static str,
+    /// The fixed host's address in the same network.
+    there: &'static str,
     /// The table of routes for what comes from here.
     table: u32,
-    metric: u32,
 }
 
 impl Access {
-    /// The roaming host's address there.
-    pub(crate) fn address(&self) -> String {
-        format!("{}.2", self.net)
+    /// The address of the fixed host that this network leads to.
+    fn leads_to(&self) -> &'static str {
+        FIXED[usize::from(self.here.contains(':'))]
     }
+}
+
+/// An address as `ip` wants it, within its network. Nobody else can have it, so nobody is asked.
+fn within_its_network(address: &str) -> String {
+    if address.contains(':') { format!("{address}/64 nodad") } else { format!("{address}/24") }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,29 +81,31 @@ impl Network {
         ip(&format!("netns add {}", self.name(Side::Roaming)))?;
         ip(&format!("netns add {fixed}"))?;
         self.at(Side::Fixed, "link set lo up")?;
-        self.at(Side::Fixed, &format!("address add {FIXED}/32 dev lo"))?;
+        for address in FIXED {
+            self.at(Side::Fixed, &format!("address add {address} dev lo"))?;
+        }
         for access in [WLAN, MOBILE] {
             let Access { interface, far, .. } = access;
             self.at(Side::Roaming, &format!("link add {interface} type veth peer name {far} netns {fixed}"))?;
             self.at(Side::Fixed, &format!("link set {far} up"))?;
         }
-        for Access { far, net, .. } in [WLAN, MOBILE, ELSEWHERE] {
-            self.at(Side::Fixed, &format!("address add {net}.1/24 dev {far}"))?;
+        for Access { far, there, .. } in [WLAN, MOBILE, ELSEWHERE, WLAN_V6] {
+            self.at(Side::Fixed, &format!("address add {} dev {far}", within_its_network(there)))?;
         }
         Ok(())
     }
 
     /// The roaming host finds a network: its interface goes up and gets an address and routes.
     pub(crate) fn join(&self, access: Access) {
-        let Access { interface, net, table, metric, .. } = access;
-        let address = access.address();
-        self.must(&format!("address replace {address}/24 dev {interface}"));
+        let Access { interface, here, there, table, .. } = access;
+        self.must(&format!("address replace {} dev {interface}", within_its_network(here)));
         self.must(&format!("link set {interface} up"));
-        let route = format!("{FIXED} via {net}.1 dev {interface}");
-        self.must(&format!("route replace {route} metric {metric}"));
+        let route = format!("{} via {there} dev {interface}", access.leads_to());
+        self.must(&format!("route replace {route} metric {table}"));
         self.must(&format!("route replace {route} table {table}"));
-        let _was_there = self.at(Side::Roaming, &format!("rule delete from {address} table {table}"));
-        self.must(&format!("rule add from {address} table {table}"));
+        let family = if here.contains(':') { "-6" } else { "-4" };
+        let _was_there = self.at(Side::Roaming, &format!("{family} rule delete from {here} table {table}"));
+        self.must(&format!("{family} rule add from {here} table {table}"));
     }
 
     /// The roaming host leaves the coverage of a network.
@@ -103,7 +115,7 @@ impl Network {
 
     /// The roaming host's interface loses its address.
     pub(crate) fn lose_address(&self, access: Access) {
-        self.must(&format!("address delete {}/24 dev {}", access.address(), access.interface));
+        self.must(&format!("address delete {}/24 dev {}", access.here, access.interface));
     }
 
     /// Does something on a thread in one of the two, which lasts as long as it takes.
