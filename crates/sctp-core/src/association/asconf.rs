@@ -155,7 +155,7 @@ impl DynamicAddresses {
     fn next(&mut self, path: &Path) -> Option<ChunkBuf> {
         let agreed = self.agreed.as_mut()?;
         // By its tag the peer may find the association anyway; others go by this (RFC 5061 §4.1.1, §5.2 (D2)).
-        let lookup = agreed.told.first().copied().or(path.source);
+        let lookup = agreed.told.first().copied().or(path.source.address());
         let lookup = lookup.unwrap_or_else(|| address::unspecified_like(path.destination.address));
         let chunk = agreed.requests.next(lookup, path.index)?;
         self.statistics.note().sent += 1;

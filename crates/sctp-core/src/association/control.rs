@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use sctp_wire::{ChunkBuf, ChunkType, Full, PacketWriter, VerificationTag};
 
+use crate::path::Way;
 use crate::transmit::PathIndex;
 
 /// How a control chunk travels.
@@ -13,6 +14,8 @@ pub(crate) enum Bundling {
     Bundled,
     /// INIT, SHUTDOWN COMPLETE, ABORT: nothing may follow in the packet (RFC 9260 §6.10).
     Alone,
+    /// As [`Alone`](Self::Alone), and the packet takes this way whatever its path says.
+    AloneBy(Way),
 }
 
 /// A chunk that is written from the association when its packet is.
@@ -99,8 +102,13 @@ impl ControlQueue {
     /// Sends what waits for path `from` to path `to` instead.
     pub(crate) fn redirect(&mut self, from: PathIndex, to: PathIndex) {
         let handshake = self.handshake.iter_mut().map(|(_, path, _)| path);
-        let paths = handshake.chain(self.waiting.iter_mut().map(|control| &mut control.path));
-        paths.filter(|path| **path == from).for_each(|path| *path = to);
+        handshake.filter(|path| **path == from).for_each(|path| *path = to);
+        for control in self.waiting.iter_mut().filter(|control| control.path == from) {
+            control.path = to;
+            if let Bundling::AloneBy(_) = control.bundling {
+                control.bundling = Bundling::Alone;
+            }
+        }
     }
 
     #[inline]
@@ -113,7 +121,7 @@ impl ControlQueue {
     }
 
     /// Writes the chunks for this path and tag that stand in front, as far as the packet has room; `write_handshake` writes
-    /// those of the handshake. Returns whether others may share the packet.
+    /// those of the handshake. Returns how the last of them travels.
     pub(crate) fn write(
         &mut self,
         path: PathIndex,
@@ -122,7 +130,8 @@ impl ControlQueue {
         write_handshake: impl Fn(HandshakeChunk, &mut PacketWriter<'_>) -> Result<(), Full>,
     ) -> Bundling {
         while let Some(control) = self.front() {
-            let alone = control.bundling == Bundling::Alone;
+            let bundling = control.bundling;
+            let alone = bundling != Bundling::Bundled;
             if control.path != path || control.tag != tag || (alone && !writer.is_empty()) {
                 break;
             }
@@ -140,7 +149,7 @@ impl ControlQueue {
             }
             self.pop();
             if alone {
-                return Bundling::Alone;
+                return bundling;
             }
         }
         Bundling::Bundled

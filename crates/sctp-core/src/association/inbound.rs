@@ -76,7 +76,7 @@ impl Inbound {
     #[inline(always)]
     pub(super) fn sack_due(&self, paths: &PathSet) -> Option<PathIndex> {
         let is_due = self.receiver.as_ref().is_some_and(Receiver::wants_sack);
-        (is_due && !paths.path(self.sack_path).is_stranded).then_some(self.sack_path)
+        (is_due && !paths.path(self.sack_path).source.is_stranded()).then_some(self.sack_path)
     }
 
     /// Writes a SACK when it must go, or along with data (RFC 9260 §6.1); always where the data came from (§6.4).
@@ -105,7 +105,7 @@ impl Inbound {
 
     /// What came on a path that no address of this host leads to any more is acknowledged where data goes.
     pub(super) fn leave_stranded(&mut self, outbound: &Outbound) {
-        if outbound.paths.path(self.sack_path).is_stranded {
+        if outbound.paths.path(self.sack_path).source.is_stranded() {
             self.sack_path = outbound.paths.for_data();
         }
     }

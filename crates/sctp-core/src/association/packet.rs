@@ -20,7 +20,7 @@ impl Association {
         packet: &Packet<'_>,
         authenticity: Authenticity,
     ) {
-        self.outbound.paths.on_packet(path, datagram.source, datagram.local);
+        self.outbound.paths.on_packet(now, path, datagram.source, datagram.local);
         self.session.counters.packets_received += 1;
         self.session.authentication.on_packet(authenticity);
         let mut chunks = packet.chunks();
@@ -76,6 +76,7 @@ impl Association {
             }
         }
         if had_data && !self.is_closed() {
+            self.outbound.paths.on_data(now, path);
             self.on_data_packet_end(now, path);
         }
         self.wait_for_shutdown_ack(now);

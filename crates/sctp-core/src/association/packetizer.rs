@@ -135,7 +135,12 @@ impl Association {
         if has_data {
             self.outbound.on_data_packet(now, path, writer.len(), data.any);
         }
-        each(self.finish_packet(&envelope, writer));
+        let mut transmit = self.finish_packet(&envelope, writer);
+        if let Bundling::AloneBy(way) = written {
+            transmit.source = Some(way.local);
+            transmit.destination.encapsulation = way.encapsulation;
+        }
+        each(transmit);
         let mut followers = 0;
         // Nothing but new data can be due behind a packet of it until something else comes in.
         let is_new = data.new && self.outbound.sender.has_queued();

@@ -12,8 +12,7 @@ mod ids;
 pub(crate) mod pmtud;
 pub(crate) mod rto;
 mod set;
-
-use std::net::IpAddr;
+mod source;
 
 use virtual_time::Instant;
 
@@ -25,6 +24,8 @@ pub(crate) use self::ids::PathIds;
 use self::pmtud::PathMtu;
 use self::rto::RtoEstimator;
 pub(crate) use self::set::{Added, Loss, PathSet, VerificationSlot};
+use self::source::Source;
+pub(crate) use self::source::Way;
 use crate::config::{AssociationConfig, PathMtuConfig, PathSettings};
 use crate::event::PathState;
 use crate::seldom::Seldom;
@@ -39,11 +40,8 @@ pub(crate) struct Path {
     /// How many addresses have had this index before.
     generation: u32,
     pub(crate) destination: Destination,
-    /// The address that packets are sent from: the local address the peer last reached us at on this path,
-    /// before that one of the configured ones; `None` leaves it to the routing table.
-    pub(crate) source: Option<IpAddr>,
-    /// Whether its source address is gone and no other fits: it cannot be used.
-    pub(crate) is_stranded: bool,
+    /// The local address that packets are sent from.
+    pub(crate) source: Source,
     pub(crate) state: PathState,
     pub(crate) rto: RtoEstimator,
     pub(crate) congestion: Congestion,
@@ -96,8 +94,7 @@ impl Path {
             index,
             generation,
             destination,
-            source: None,
-            is_stranded: false,
+            source: Source::UNKNOWN,
             state,
             rto: RtoEstimator::new(config.rto),
             congestion,
@@ -127,7 +124,7 @@ impl Path {
         PathStatistics {
             path: self.id(),
             address: self.destination.address,
-            source: self.source,
+            source: self.source.address(),
             state: self.state,
             is_primary: self.index == primary,
             srtt: self.rto.srtt(),

@@ -8,7 +8,8 @@ use virtual_time::Instant;
 
 use super::address::source_for;
 use super::failure::{Choice, FailureThresholds, PathCandidate, Purpose, choose};
-use super::{Answer, Congestion, Path, PathIds, Unanswered};
+use super::source::{Follow, Hint};
+use super::{Answer, Congestion, Path, PathIds, Unanswered, Way};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
 use crate::trace;
@@ -196,27 +197,82 @@ impl PathSet {
     }
 
     /// A packet with a valid tag came in: learn where and how the peer is reached now (RFC 6951 §5.4).
-    pub(crate) fn on_packet(&mut self, id: PathIndex, source: Destination, local: Option<IpAddr>) {
-        // What still comes to an address that is given up, or already to one that is not agreed on, does not make it one
-        // to send from (RFC 5061 §5.3 (F1), (F4)).
-        let locals = &self.locals;
-        let may_send_from = |local: &IpAddr| !locals.are_configured || locals.addresses.contains(local);
-        let local = local.filter(may_send_from);
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Instant,
+        id: PathIndex,
+        source: Destination,
+        local: Option<IpAddr>,
+    ) {
         let path = self.path_mut(id);
         path.counters.packets_received += 1;
-        if let Some(local) = local {
-            let was = path.source.replace(local);
-            // RFC 9260 §7.2.5.2: from another source address the way to the peer may be another.
-            if was.is_some_and(|was| was != local) {
-                path.change_window("source address changed", Congestion::reinitialise);
-            }
+        let Some(local) = local else { return self.learn_encapsulation(id, source.encapsulation) };
+        let unanswered = path.errors;
+        if path.source.hears(now, Way { local, encapsulation: source.encapsulation }) {
+            self.learn_encapsulation(id, source.encapsulation);
+        } else {
+            self.follow(
+                now,
+                id,
+                Way { local, encapsulation: source.encapsulation },
+                Hint::Packet { unanswered },
+            );
         }
-        // RFC 6951 §5.4: the peer's encapsulation may change. A channel stays one.
-        let is_channel =
-            [source, path.destination].iter().any(|end| end.encapsulation == Encapsulation::Datagrams);
-        if !is_channel && path.destination.encapsulation != source.encapsulation {
-            path.destination.encapsulation = source.encapsulation;
+    }
+
+    /// A packet had user data: what the peer sends to this local address alone is followed there.
+    #[inline]
+    pub(crate) fn on_data(&mut self, now: Instant, id: PathIndex) {
+        if let Some(way) = self.path(id).source.way_of_answer() {
+            let patience = self.path(id).rto.rto();
+            self.follow(now, id, way, Hint::Data { patience });
+        }
+    }
+
+    /// Another local address may be the better one to send from. One that is given up, or not agreed on yet, is
+    /// not one to send from for that (RFC 5061 §5.3 (F1), (F4)).
+    fn follow(&mut self, now: Instant, id: PathIndex, way: Way, hint: Hint) {
+        if !self.locals.may_be_sent_from(way.local) {
+            return;
+        }
+        let path = self.path_mut(id);
+        match path.source.follow(now, way.local, hint) {
+            Follow::Stays => return,
+            Follow::Begins => {}
+            // RFC 9260 §7.2.5.2: from another source address the way to the peer may be another.
+            Follow::Moves => path.change_window("source address changed", Congestion::reinitialise),
+        }
+        self.learn_encapsulation(id, way.encapsulation);
+    }
+
+    /// RFC 6951 §5.4: the peer's encapsulation may change. A channel stays one.
+    #[inline]
+    fn learn_encapsulation(&mut self, id: PathIndex, encapsulation: Encapsulation) {
+        let path = self.path_mut(id);
+        let known = path.destination.encapsulation;
+        let is_channel = [encapsulation, known].contains(&Encapsulation::Datagrams);
+        if !is_channel && known != encapsulation {
+            path.destination.encapsulation = encapsulation;
             self.revision += 1;
+        }
+    }
+
+    /// Returns the way that an answer to the packet being looked at has to take, where it is not the path's.
+    pub(crate) fn way_of_answer(&self, id: PathIndex) -> Option<Way> {
+        self.path(id).source.way_of_answer().filter(|way| self.locals.may_be_sent_from(way.local))
+    }
+
+    /// The peer was asked to send to this local address, and will: the only path to it begins there, too. Where there are
+    /// several, each keeps the address that fits it best.
+    pub(crate) fn on_primary_granted(&mut self, now: Instant, local: IpAddr) {
+        let mut fitting = self.iter().filter(|path| path.destination.address.is_ipv4() == local.is_ipv4());
+        let (first, second) = (fitting.next(), fitting.next());
+        if let (Some(only), None) = (first, second)
+            && only.source.address() != Some(local)
+        {
+            let (id, encapsulation) = (only.index, only.destination.encapsulation);
+            drop(fitting);
+            self.follow(now, id, Way { local, encapsulation }, Hint::Asked);
         }
     }
 
@@ -280,7 +336,7 @@ impl PathSet {
     /// send from.
     pub(crate) fn is_open(&self) -> bool {
         let path = self.path(self.current);
-        path.is_confirmed() && !path.is_stranded
+        path.is_confirmed() && !path.source.is_stranded()
     }
 
     /// The peer would like this path to be the primary one: it is, or will be when its address is confirmed.
@@ -391,7 +447,7 @@ impl PathSet {
     pub(crate) fn on_local_deleted(&mut self, local: IpAddr) -> PathIds {
         self.locals.addresses.retain(|address| *address != local);
         let mut moved = PathIds::default();
-        for path in self.paths.iter_mut().filter(|path| path.source == Some(local)) {
+        for path in self.paths.iter_mut().filter(|path| path.source.address() == Some(local)) {
             self.locals.assign(path);
             moved.insert(path.index);
         }
@@ -404,9 +460,10 @@ impl PathSet {
     pub(crate) fn on_local_down(&mut self, local: IpAddr) -> PathIds {
         self.locals.addresses.retain(|address| *address != local);
         let mut moved = PathIds::default();
-        let is_left = |path: &&mut Path| path.source == Some(local) && path.state != PathState::Removed;
+        let is_left =
+            |path: &&mut Path| path.source.address() == Some(local) && path.state != PathState::Removed;
         for path in self.paths.iter_mut().filter(is_left) {
-            self.locals.assign(path);
+            path.source.replace_lost(self.locals.fitting(path), self.locals.are_configured);
             if path.is_confirmed() {
                 let _inactive = path.enter(PathState::Inactive);
             }
@@ -424,7 +481,7 @@ impl PathSet {
         }
         let mut revived = PathIds::default();
         let is_idle = |path: &&mut Path| {
-            path.state != PathState::Removed && (path.is_stranded || path.state != PathState::Active)
+            path.state != PathState::Removed && (path.source.is_stranded() || path.state != PathState::Active)
         };
         for path in self.paths.iter_mut().filter(is_idle) {
             self.locals.assign(path);
@@ -436,7 +493,7 @@ impl PathSet {
 
     fn is_usable(&self, id: PathIndex) -> bool {
         let path = self.path(id);
-        path.state == PathState::Active && !path.is_stranded
+        path.state == PathState::Active && !path.source.is_stranded()
     }
 
     fn make_primary(&mut self, path: PathIndex, because: &'static str) {
@@ -459,7 +516,7 @@ impl PathSet {
             path: path.index,
             state: path.state,
             errors: path.errors,
-            has_source: !path.is_stranded,
+            has_source: !path.source.is_stranded(),
         });
         choose(candidates, self.primary, self.current, purpose)
     }
@@ -467,8 +524,17 @@ impl PathSet {
 
 impl Locals {
     fn assign(&self, path: &mut Path) {
-        path.source = source_for(path.destination.address, &self.addresses, path.index.index());
-        path.is_stranded = path.source.is_none() && self.are_configured;
+        path.source.assign(self.fitting(path), self.are_configured);
+    }
+
+    /// Returns whether the peer knows of this address, and of no end of it.
+    fn may_be_sent_from(&self, local: IpAddr) -> bool {
+        !self.are_configured || self.addresses.contains(&local)
+    }
+
+    /// Returns the address that fits the way to the peer best.
+    fn fitting(&self, path: &Path) -> Option<IpAddr> {
+        source_for(path.destination.address, &self.addresses, path.index.index())
     }
 }
 

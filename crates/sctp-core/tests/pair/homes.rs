@@ -3,3 +3,4 @@
 mod addresses;
 mod failover;
 mod flaps;
+mod sources;

@@ -74,6 +74,8 @@ pub(crate) struct Side {
 #[derive(Clone)]
 pub(crate) struct Sent {
     pub(crate) at: Instant,
+    /// `None` where the routing table chooses.
+    pub(crate) from: Option<IpAddr>,
     pub(crate) to: IpAddr,
     pub(crate) octets: Vec<u8>,
     pub(crate) dscp: Dscp,
@@ -191,6 +193,7 @@ impl Host for Side {
                 if self.sniffing == Sniffing::On {
                     self.sent.push(Sent {
                         at: now,
+                        from: transmit.source,
                         to,
                         octets: buffer[start..].to_vec(),
                         dscp: transmit.dscp,

@@ -145,6 +145,9 @@ impl DynamicAddresses {
         if let Some(usable) = self.settle(change, outcome) {
             self.on_local_up(now, usable, session, outbound);
         }
+        if let (AddressChange::SetPrimary(local), AddressOutcome::Done) = (change, outcome) {
+            outbound.paths.on_primary_granted(now, local);
+        }
         session.tell_address_outcome(change, outcome);
     }
 

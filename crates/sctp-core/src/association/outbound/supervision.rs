@@ -9,6 +9,7 @@ use virtual_time::Instant;
 use super::Outbound;
 use super::autoclose::Usage;
 use crate::association::AssociationState as S;
+use crate::association::control::Bundling;
 use crate::association::session::Session;
 use crate::association::timers::Timer;
 use crate::config::Heartbeats;
@@ -97,8 +98,10 @@ impl Outbound {
             return;
         }
         let echo = ChunkBuf::encode(ChunkType::HEARTBEAT_ACK, 0, |value| value.bytes(heartbeat.value));
-        // These may also go to an unconfirmed address (RFC 9260 §5.4).
-        self.push_on(path, session, echo);
+        // The way it was asked for: that is the one the peer looks at. It may also go to an unconfirmed one (§5.4).
+        let elsewhere = self.paths.way_of_answer(path);
+        let bundling = elsewhere.map_or(Bundling::Bundled, Bundling::AloneBy);
+        self.queue((path, session.tag_of_peer()), bundling, session, echo);
     }
 
     /// The peer answered on a path: error counters are cleared (RFC 9260 §8.1, §8.2).
@@ -260,7 +263,7 @@ impl Outbound {
         session: &mut Session,
     ) {
         let _asked = self.paths.path_mut(path).heartbeat.expire();
-        if !self.paths.path(path).is_stranded {
+        if !self.paths.path(path).source.is_stranded() {
             self.probe_path(now, path, session);
         }
     }

@@ -86,7 +86,7 @@ impl Envelope {
         };
         Transmit {
             path: path.id(),
-            source: path.source.or(only_source),
+            source: path.source.address().or(only_source),
             destination: path.destination,
             len,
             fragmentation: self.fragmentation,

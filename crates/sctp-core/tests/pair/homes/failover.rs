@@ -332,25 +332,31 @@ fn acknowledgment_of_what_went_on_two_paths_does_not_revive_the_first() {
 
 #[test]
 fn lost_local_address_moves_the_data_at_once_and_its_return_is_noticed() {
-    let mut pair = homed(Setup::signalling());
-    talk(&mut pair, 50);
-    let lost_at = pair.now_ms();
-    pair.cut_link(0);
-    local_down(&mut pair, "10.0.0.1");
-    talk(&mut pair, 50);
-    assert!(longest_gap(&pair, lost_at - 100) <= 60, "nothing waits for a timer");
-    // The peer's address is reached by the other interface, too.
-    let moved = [(lost_at, 0, PathState::Inactive), (lost_at + 20, 0, PathState::Active)];
-    assert_eq!(pair.path_changes(End::Left, lost_at)[..2], moved);
-    assert_eq!(pair.statistics(End::Left).paths[0].source, Some("10.0.1.1".parse().unwrap()));
-    pair.mend_link(0);
-    local_up(&mut pair, "10.0.0.1");
-    pair.run_ms(5000);
-    // The peer asks whether the address is there again, and so shows that it is.
-    assert_eq!(pair.statistics(End::Left).paths[0].source, Some("10.0.0.1".parse().unwrap()));
-    talk(&mut pair, 10);
-    pair.run_ms(500);
-    assert_whole(&pair, 110);
+    for is_cut in [false, true] {
+        let mut pair = homed(Setup::signalling());
+        talk(&mut pair, 50);
+        let lost_at = pair.now_ms();
+        if is_cut {
+            pair.cut_link(0);
+        }
+        local_down(&mut pair, "10.0.0.1");
+        talk(&mut pair, 50);
+        assert!(longest_gap(&pair, lost_at - 100) <= 60, "nothing waits for a timer");
+        let mut moved = vec![(lost_at, 0, PathState::Inactive)];
+        // The peer's address is reached by the other interface, too. Its answers leave from there: not while its link is cut.
+        moved.extend((!is_cut).then_some((lost_at + 20, 0, PathState::Active)));
+        assert_eq!(pair.path_changes(End::Left, lost_at), moved);
+        assert_eq!(pair.statistics(End::Left).paths[0].source, Some("10.0.1.1".parse().unwrap()));
+        pair.mend_link(0);
+        local_up(&mut pair, "10.0.0.1");
+        // The peer asks whether the address is there again, and so shows that it is: at once if it missed it, else when idle.
+        pair.run_ms(if is_cut { 5000 } else { 60_000 });
+        assert_eq!(pair.statistics(End::Left).paths[0].source, Some("10.0.0.1".parse().unwrap()));
+        assert_eq!(pair.path_states(End::Left), [PathState::Active; 2]);
+        talk(&mut pair, 10);
+        pair.run_ms(500);
+        assert_whole(&pair, 110);
+    }
 }
 
 #[test]
