@@ -3,12 +3,12 @@
 //! `cargo run -p headway-sctp --example echo_server -- [UDP address, default [::]:9899]`
 #![allow(clippy::print_stdout, reason = "its output is what an example is for")]
 
-use sctp::{Association, CommunicationLost, Endpoint, EndpointConfig, SctpPort};
+use sctp::{Association, CommunicationLost, Endpoint, SctpPort};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "[::]:9899".into()).parse()?;
-    let endpoint = Endpoint::bind(EndpointConfig::new(SctpPort::try_from(7)?), address).await?;
+    let endpoint = Endpoint::server(SctpPort::try_from(7)?, address).await?;
     println!("SCTP port 7 in UDP on {}", endpoint.local_address());
 
     while let Some(association) = endpoint.accept().await {

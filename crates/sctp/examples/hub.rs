@@ -3,7 +3,7 @@
 //! `cargo run -p headway-sctp --example hub -- [UDP address, default [::]:9899] [clients at most, default 1000]`
 #![allow(clippy::print_stdout, reason = "its output is what an example is for")]
 
-use sctp::{Association, AssociationId, Endpoint, EndpointConfig, IncomingPolicy, Message, SctpPort};
+use sctp::{Association, AssociationId, Endpoint, Message, SctpPort};
 use tokio::sync::broadcast::{self, Receiver, Sender};
 
 /// The SCTP port of the hub.
@@ -14,9 +14,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let address = arguments.next().unwrap_or_else(|| "[::]:9899".into()).parse()?;
     let most = arguments.next().unwrap_or_else(|| "1000".into()).parse()?;
-    let mut config = EndpointConfig::new(SctpPort::try_from(PORT)?);
-    config.incoming = IncomingPolicy::ASK;
-    let endpoint = Endpoint::bind(config, address).await?;
+    let endpoint = Endpoint::server(SctpPort::try_from(PORT)?, address).await?;
     println!("SCTP port {PORT} in UDP on {}", endpoint.local_address());
     serve(&endpoint, most).await;
     Ok(())

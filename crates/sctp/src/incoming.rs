@@ -21,13 +21,11 @@ use crate::state::{Openness, State};
 /// comes again, [`Endpoint::incoming`] gives a new one.
 ///
 /// ```
-/// use sctp::{IncomingPolicy, Endpoint, EndpointConfig, SctpPort};
+/// use sctp::{Endpoint, SctpPort};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let port = SctpPort::try_from(3863)?;
-/// let mut config = EndpointConfig::new(port);
-/// config.incoming = IncomingPolicy::ASK;
-/// let server = Endpoint::bind(config, "127.0.0.1:0".parse()?).await?;
+/// let server = Endpoint::server(port, "127.0.0.1:0".parse()?).await?;
 /// let address = server.local_address();
 /// tokio::spawn(async move {
 ///     while let Ok(incoming) = server.incoming().await {
@@ -124,9 +122,9 @@ impl Drop for Incoming {
 }
 
 impl Endpoint {
-    /// Returns the next peer that asks for an association, to be accepted, refused or ignored. The endpoint has to be bound
-    /// with [`EndpointConfig::incoming`](crate::EndpointConfig::incoming) as [`IncomingPolicy::ASK`]; [`accept`](Self::accept)
-    /// accepts whoever comes there, too.
+    /// Returns the next peer that asks for an association, to be accepted, refused or ignored. The endpoint has to be one
+    /// that asks: a [`server`](Self::server), or bound with [`EndpointConfig::incoming`](crate::EndpointConfig::incoming) as
+    /// [`IncomingPolicy::ASK`]; [`accept`](Self::accept) accepts whoever comes there, too.
     ///
     /// Cancellation-safe: a peer is handed out or stays in line.
     ///

@@ -18,12 +18,12 @@
 //! ([`EndpointBuilder::bind_ip`]), which is what the SCTP of operating systems speaks.
 //!
 //! ```
-//! use sctp::{Endpoint, EndpointConfig, Message, SctpPort, StreamId};
+//! use sctp::{Endpoint, Message, SctpPort, StreamId};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let port = SctpPort::try_from(3863)?;
-//! let server = Endpoint::bind(EndpointConfig::new(port), "127.0.0.1:0".parse()?).await?;
+//! let server = Endpoint::server(port, "127.0.0.1:0".parse()?).await?;
 //! let address = server.local_address();
 //! tokio::spawn(async move {
 //!     while let Some(association) = server.accept().await {

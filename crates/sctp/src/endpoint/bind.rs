@@ -27,6 +27,16 @@ impl Endpoint {
         Self::builder(config).bind(address).await
     }
 
+    /// Binds an endpoint that serves an SCTP port, to a UDP socket at `address` and with the default parameters: every peer
+    /// waits until it is let in by [`accept`](Self::accept) or asked about by [`incoming`](Self::incoming).
+    ///
+    /// # Errors
+    ///
+    /// As [`bind`](Self::bind).
+    pub async fn server(port: SctpPort, address: SocketAddr) -> Result<Self, BindError> {
+        Self::builder_of_server(port).bind(address).await
+    }
+
     /// Binds an endpoint that only opens associations, to a UDP socket at `address`: with an SCTP port of its own choice,
     /// refusing peers that call, and with the default parameters ([`connect_with`](Self::connect_with) has others).
     ///

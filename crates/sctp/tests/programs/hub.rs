@@ -5,10 +5,7 @@
 mod program;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use sctp::{
-    Association, AssociationConfig, ConnectError, Endpoint, EndpointConfig, IncomingPolicy, Message,
-    SctpPort, StreamId,
-};
+use sctp::{Association, AssociationConfig, ConnectError, Endpoint, Message, SctpPort, StreamId};
 
 use crate::within_two_minutes;
 
@@ -17,9 +14,8 @@ const CLIENTS: usize = 1_000;
 const DESCRIPTORS: u64 = 4;
 
 async fn hub(most: usize) -> Endpoint {
-    let mut config = EndpointConfig::new(SctpPort::try_from(program::PORT).unwrap());
-    config.incoming = IncomingPolicy::ASK;
-    let endpoint = Endpoint::bind(config, "127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let port = SctpPort::try_from(program::PORT).unwrap();
+    let endpoint = Endpoint::server(port, "127.0.0.1:0".parse().unwrap()).await.unwrap();
     let served = endpoint.clone();
     tokio::spawn(async move { program::serve(&served, most).await });
     endpoint
