@@ -53,6 +53,9 @@ pub enum ConfigError {
         /// The longest time that works.
         max: Duration,
     },
+    /// A start-up is chosen that spreads packets, and packets are not to be spread.
+    #[error("congestion.start_up is to resume, which needs congestion.pacing; switch that on")]
+    NeedsPacing,
     /// A chunk type is listed that cannot be authenticated (RFC 4895 §3.2).
     #[error("authentication.chunks lists {chunk}, which cannot be authenticated; leave it out")]
     NotAuthenticable {

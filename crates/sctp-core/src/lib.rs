@@ -138,7 +138,7 @@ pub use config::{
     EndpointConfig, EventGroup, EventLimit, EventLimits, EventMask, Exposure, Extensions, HeartbeatConfig,
     Heartbeats, HmacPreference, ImmediateSack, IncomingPolicy, InitRate, InitialWindow, LossDetection,
     MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathSetting, PathSettings, PathsConfig, Profile,
-    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, Setting, StandingQueue, StreamScheduler,
+    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, Setting, StandingQueue, StartUp, StreamScheduler,
     StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner, Newcomer, NewcomerId, RefusalCause};

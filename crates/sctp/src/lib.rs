@@ -126,9 +126,9 @@ pub use sctp_core::{
     ProtocolViolation, Received, ReceivedMessage, ReceiverStatistics, ReceiverViolation, ReconfigConfig,
     ReconfigError, ReconfigOutcome, ReconfigStatistics, RecoveryConfig, RefusalCause, Reliability,
     RemoteError, ResetDirection, RtoConfig, SackConfig, SctpPort, SendFailure, SenderStatistics,
-    SetPrimaryError, Setting, SettingError, SharedKeyId, Ssn, StandingQueue, StreamBlocking, StreamDirection,
-    StreamError, StreamId, StreamScheduler, StreamShare, StreamStatistics, Streams, TagShare,
-    TransmissionConfig, Tsn, UnknownAssociation, UnknownProfile, WindowValidation, trace,
+    SetPrimaryError, Setting, SettingError, SharedKeyId, Ssn, StandingQueue, StartUp, StreamBlocking,
+    StreamDirection, StreamError, StreamId, StreamScheduler, StreamShare, StreamStatistics, Streams,
+    TagShare, TransmissionConfig, Tsn, UnknownAssociation, UnknownProfile, WindowValidation, trace,
 };
 #[cfg(target_os = "linux")]
 pub use sctp_io::DatagramChannel;

@@ -2,6 +2,9 @@
 
 use core::time::Duration;
 
+use super::{at_least, at_most};
+use crate::error::ConfigError;
+
 /// Congestion control (RFC 9260 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -22,9 +25,21 @@ pub struct CongestionConfig {
     /// How long a queue this association may keep on its paths. Default [`StandingQueue::Unbounded`]; bound it where
     /// messages of priority travel beside bulk.
     pub standing_queue: StandingQueue,
+    /// How data begins on a path that it moves to. Default [`StartUp::SlowStart`]; [`StartUp::RESUME`] is for mobile hosts that
+    /// carry a stream of messages, such as pictures or speech, from network to network.
+    pub start_up: StartUp,
     /// The amount that may be sent after a timeout until something is acknowledged. Default
     /// [`AfterTimeout::OnePacket`]; [`AfterTimeout::Window`] is for comparisons with older stacks.
     pub after_timeout: AfterTimeout,
+}
+
+impl CongestionConfig {
+    pub(super) fn validate(&self) -> Result<(), ConfigError> {
+        let StartUp::Resume { most_bytes } = self.start_up else { return Ok(()) };
+        at_least("congestion.start_up.most_bytes", most_bytes, 1)?;
+        at_most("congestion.start_up.most_bytes", most_bytes, 16 << 20)?;
+        if self.pacing == Pacing::Off { Err(ConfigError::NeedsPacing) } else { Ok(()) }
+    }
 }
 
 /// The amount that may be sent after T3-rtx has expired, until something is acknowledged.
@@ -100,6 +115,32 @@ pub enum StandingQueue {
     /// unfair to others, but beside flows that fill queues it gets less than its share. A few times the shortest round
     /// trip leaves the rate as it is; less costs some.
     Within(Duration),
+}
+
+/// How data begins on a path that it moves to, such as the new network of a mobile host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum StartUp {
+    /// From the initial window, in slow start (RFC 9260 §7.2.5.2): messages wait for it some round trips long.
+    SlowStart,
+    /// From as much as was acknowledged within any such round trip of the last 1.6 s on the path that data leaves, spread over a round
+    /// trip; from half of that if the window was what held data back there. What comes back of it is the window from then on,
+    /// and a loss leaves half of it (after Careful Resume, draft-ietf-tsvwg-careful-resume). A round trip has to be known, by
+    /// a HEARTBEAT before or by the first acknowledgment, and [`Pacing::On`] is needed.
+    ///
+    /// It takes for granted that the new path carries what the application sends. Where it does not, one round trip of data
+    /// meets a queue that is too short for it, and others there feel that: choose it where you know your networks.
+    Resume {
+        /// Octets that the window has at most by this. At least 1, at most 16 MiB.
+        most_bytes: usize,
+    },
+}
+
+impl StartUp {
+    /// From what was used before, and from 512 KiB at most.
+    pub const RESUME: Self = Self::Resume { most_bytes: 512 << 10 };
 }
 
 /// The congestion window before anything was acknowledged.

@@ -26,7 +26,7 @@ use sctp_wire::{SctpPort, VerificationTag};
 pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
 pub use self::congestion::{
-    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue,
+    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue, StartUp,
     WindowValidation,
 };
 pub use self::events::{EventGroup, EventLimit, EventLimits, EventMask};
@@ -524,6 +524,7 @@ impl AssociationConfig {
         self.authentication.validate(&self.extensions)?;
         at_least("transmission.max_burst_packets", self.transmission.max_burst_packets as usize, 1)?;
         self.path_mtu.validate()?;
+        self.congestion.validate()?;
         at_least("buffers.message_bytes", self.buffers.message_bytes, 1)?;
         // An INIT with a smaller window is refused by every peer: RFC 9260 §3.3.2.
         at_least("buffers.receive_bytes", self.buffers.receive_bytes, 1500)?;

@@ -8,7 +8,7 @@ use super::{
     AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers,
     CongestionAlgorithm, CongestionConfig, EventLimits, Exposure, Extensions, HeartbeatConfig, ImmediateSack,
     InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig,
-    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StandingQueue, StreamScheduler, Streams,
+    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StandingQueue, StartUp, StreamScheduler, Streams,
     TransmissionConfig, WindowValidation,
 };
 use crate::transmit::Dscp;
@@ -115,6 +115,7 @@ impl AssociationConfig {
                 window_validation: WindowValidation::Rfc9260,
                 pacing: Pacing::Off,
                 standing_queue: StandingQueue::Unbounded,
+                start_up: StartUp::SlowStart,
                 after_timeout: AfterTimeout::OnePacket,
             },
             recovery: RecoveryConfig {

@@ -507,6 +507,11 @@ impl PathSet {
         let choice = self.choose(Purpose::NewData);
         let Some(path) = choice.path().filter(|path| *path != self.current) else { return };
         trace::data_path_changed(self.current, path);
+        if let Some(used) = self.path(self.current).congestion.usage() {
+            let entry = self.path_mut(path);
+            let srtt = entry.rto.srtt();
+            entry.change_window("data moves here", |congestion| congestion.begin(&used, srtt));
+        }
         self.current = path;
         self.switches += 1;
     }

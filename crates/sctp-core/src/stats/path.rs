@@ -80,6 +80,10 @@ pub struct CongestionCounters {
     pub unused_cuts: u64,
     /// Losses that met a window that was not validated (RFC 7661 §4.4.1).
     pub unvalidated_losses: u64,
+    /// Times data began with what it had used on another path ([`StartUp::Resume`](crate::StartUp::Resume)).
+    pub resumed: u64,
+    /// Times that proved too much, and half of what had come back of it was left.
+    pub retreats: u64,
     /// Times data had to wait for the pacer.
     pub paced: u64,
 }

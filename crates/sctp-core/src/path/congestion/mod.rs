@@ -5,6 +5,7 @@
 //! | `rfc9260`, `cubic`, `westwood` | how the window grows, and what a loss costs: a [`CongestionControl`] each |
 //! | `delivery` | how fast a path has carried data of late |
 //! | `validation` | what becomes of a window that is not used (RFC 7661) |
+//! | `resume` | the start-up of a path that data moves to |
 //! | `pacer` | when the next packet may leave |
 //! | `window` | what the rest of an association sees: [`Congestion`], one per path |
 //!
@@ -14,6 +15,7 @@
 mod cubic;
 mod delivery;
 mod pacer;
+mod resume;
 mod rfc9260;
 mod standing;
 mod validation;

@@ -12,13 +12,14 @@ use virtual_time::Instant;
 
 use super::cubic::Cubic;
 use super::pacer::Pacer;
+use super::resume::{Resume, Step, Usage};
 use super::rfc9260::{Growth, Rfc9260};
 use super::standing::Bound;
 use super::validation::Validation;
 use super::westwood::Westwood;
 use super::{Acknowledged, CongestionControl, CongestionWindow};
 use crate::config::{
-    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue,
+    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue, StartUp,
     WindowValidation,
 };
 use crate::seldom::Seldom;
@@ -62,6 +63,8 @@ pub(crate) struct Congestion {
     pacer: Pacer,
     /// The bound on the queue of the path, where there is one.
     queue: Option<Box<Bound>>,
+    /// How data begins here when it moves to this path, if not in slow start.
+    resume: Option<Box<Resume>>,
     /// T3-rtx expired and nothing was acknowledged since: one packet at a time (RFC 9260 §7.2.3).
     is_probing: bool,
     /// The window before it was cut to what was in use, until that is undone.
@@ -136,6 +139,10 @@ impl Congestion {
             unused: UnusedRule::new(config.window_validation),
             pacer: Pacer::new(capacity.burst_bytes(max_burst_packets)),
             queue: bounded_queue(config),
+            resume: match config.start_up {
+                StartUp::SlowStart => None,
+                StartUp::Resume { most_bytes } => Some(Box::new(Resume::new(most_bytes))),
+            },
             is_probing: false,
             before_cut: None,
             flight: 0,
@@ -159,6 +166,46 @@ impl Congestion {
         self.before_cut = None;
         self.queue = bounded_queue(self.config);
         self.srtt = Duration::ZERO;
+        if let Some(resume) = &mut self.resume {
+            resume.begin_anew();
+        }
+    }
+
+    /// Returns how much this path was used, if another one may begin with that.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        self.resume.as_ref().map(|resume| *resume.usage())
+    }
+
+    /// Data moves here, from a path that was used like this.
+    pub(crate) fn begin(&mut self, used: &Usage, srtt: Option<Duration>) {
+        let Some(resume) = &mut self.resume else { return };
+        if let Some(octets) = resume.begin(used, srtt) {
+            self.srtt = srtt.unwrap_or_default();
+            self.take(Step::AtLeast(octets));
+        }
+    }
+
+    /// Makes the window what a start-up wants it to be; never smaller than slow start would begin with.
+    fn take(&mut self, step: Step) {
+        let window = self.window();
+        let cwnd = match step {
+            Step::AtLeast(octets) => window.cwnd.max(octets),
+            Step::AtMost(octets) => window.cwnd.min(octets.max(self.capacity.initial_window)),
+        };
+        if cwnd != window.cwnd {
+            self.counters.note().resumed += u64::from(cwnd > window.cwnd);
+            self.controller.get_mut().on_unused(CongestionWindow { cwnd, ..window });
+        }
+    }
+
+    /// Something of a start-up was lost: it was too much. Returns whether that was all there is to be done.
+    fn retreat(&mut self) -> bool {
+        let Some(octets) = self.resume.as_mut().and_then(|resume| resume.on_loss()) else { return false };
+        self.before_cut = Some(Box::new(self.window()));
+        self.counters.note().retreats += 1;
+        let cwnd = octets.max(self.capacity.initial_window);
+        self.controller.get_mut().on_unused(CongestionWindow { cwnd, ssthresh: cwnd });
+        true
     }
 
     #[inline]
@@ -208,8 +255,18 @@ impl Congestion {
     /// Returns the time until which a packet has to wait for those before it; `None` if it need not.
     #[inline]
     pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
-        let is_held = self.is_paced() && !self.pacer.admits(now, self.window(), self.srtt);
-        is_held.then(|| self.pacer.admits_at(self.window(), self.srtt))
+        let window = self.spread_window();
+        let is_held = self.is_paced() && !self.pacer.admits(now, window, self.srtt);
+        is_held.then(|| self.pacer.admits_at(window, self.srtt))
+    }
+
+    /// Returns the window that is spread over a round trip. One that nothing has come back of yet is spread as if it had its
+    /// size for good: slow start would have twice of it leave.
+    #[inline]
+    fn spread_window(&self) -> CongestionWindow {
+        let window = self.window();
+        let is_unvalidated = self.resume.as_ref().is_some_and(|resume| resume.is_unvalidated());
+        if is_unvalidated { CongestionWindow { ssthresh: 0, ..window } } else { window }
     }
 
     /// Whether data waits for the pacer now.
@@ -260,7 +317,7 @@ impl Congestion {
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Instant, packet_bytes: usize) {
         if self.is_paced() {
-            self.pacer.on_sent(now, packet_bytes, self.window(), self.srtt);
+            self.pacer.on_sent(now, packet_bytes, self.spread_window(), self.srtt);
         }
     }
 
@@ -282,6 +339,11 @@ impl Congestion {
         self.flight = acked.flight_before;
         self.srtt = acked.srtt;
         let used = if self.is_held { acked.flight_before.max(self.cwnd()) } else { acked.flight_before };
+        let is_limited = used >= self.cwnd();
+        if let Some(step) = self.resume.as_mut().and_then(|resume| resume.on_acknowledged(acked, is_limited))
+        {
+            self.take(step);
+        }
         self.controller.get_mut().on_acknowledged(&Acknowledged { flight_before: used, ..*acked });
         if let Some(queue) = &mut self.queue {
             queue.on_acknowledged(acked, 4 * self.capacity.pmdcs);
@@ -300,6 +362,9 @@ impl Congestion {
 
     /// Losses found through SACKs. The caller makes sure it happens once per Fast Recovery.
     pub(crate) fn on_loss(&mut self) {
+        if self.retreat() {
+            return;
+        }
         let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
         let unvalidated = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
@@ -319,6 +384,7 @@ impl Congestion {
 
     pub(crate) fn on_timeout(&mut self) {
         self.is_probing = true;
+        let _was_starting_up = self.retreat();
         self.before_cut = None;
         self.controller.get_mut().on_timeout();
         match &mut self.unused {
@@ -330,19 +396,17 @@ impl Congestion {
     /// The last cut was needless: nothing was lost (RFC 4015 §3.2).
     pub(crate) fn on_spurious(&mut self) {
         self.is_probing = false;
+        let Some(before) = self.before_cut.take() else {
+            return self.controller.get_mut().on_spurious();
+        };
         let now = self.window();
-        match (&mut self.unused, self.before_cut.take()) {
-            (UnusedRule::Rfc7661(validation), Some(before)) => {
-                let CongestionWindow { cwnd, ssthresh } = *before;
-                validation.get_or_insert_default().on_spurious();
-                let window =
-                    CongestionWindow { cwnd: now.cwnd.max(cwnd), ssthresh: now.ssthresh.max(ssthresh) };
-                self.controller.get_mut().on_unused(window);
-            }
-            (UnusedRule::Rfc9260 { .. } | UnusedRule::Rfc7661(_), _) => {
-                self.controller.get_mut().on_spurious();
-            }
+        match &mut self.unused {
+            UnusedRule::Rfc9260 { .. } => {}
+            UnusedRule::Rfc7661(validation) => validation.get_or_insert_default().on_spurious(),
         }
+        let CongestionWindow { cwnd, ssthresh } = *before;
+        let window = CongestionWindow { cwnd: now.cwnd.max(cwnd), ssthresh: now.ssthresh.max(ssthresh) };
+        self.controller.get_mut().on_unused(window);
     }
 }
 
