@@ -207,16 +207,11 @@ impl PathSet {
         let path = self.path_mut(id);
         path.counters.packets_received += 1;
         let Some(local) = local else { return self.learn_encapsulation(id, source.encapsulation) };
-        let unanswered = path.errors;
-        if path.source.hears(now, Way { local, encapsulation: source.encapsulation }) {
-            self.learn_encapsulation(id, source.encapsulation);
+        let (way, unanswered) = (Way { local, encapsulation: source.encapsulation }, path.errors);
+        if path.source.hears(now, way) {
+            self.learn_encapsulation(id, way.encapsulation);
         } else {
-            self.follow(
-                now,
-                id,
-                Way { local, encapsulation: source.encapsulation },
-                Hint::Packet { unanswered },
-            );
+            self.follow(now, id, way, Hint::Packet { unanswered });
         }
     }
 

@@ -4,3 +4,4 @@ mod addresses;
 mod failover;
 mod flaps;
 mod sources;
+mod start_up;

@@ -488,7 +488,11 @@ impl Pair {
 
     /// Changes what the first link does to packets from this end.
     pub(crate) fn impair(&mut self, from: End, impairments: Impairments) {
-        self.world.set_impairments(self.links[0], direction(from), impairments).unwrap();
+        self.impair_link(0, from, impairments);
+    }
+
+    pub(crate) fn impair_link(&mut self, link: usize, from: End, impairments: Impairments) {
+        self.world.set_impairments(self.links[link], direction(from), impairments).unwrap();
     }
 
     /// How many packets of this end the first link was given.
