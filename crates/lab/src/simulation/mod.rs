@@ -25,6 +25,6 @@ pub use scenario::{AddressFamily, LinkChange, LinkPlan, LinkWay, Named, Scenario
 pub use crate::statistics::{Delays, Moments, OneWay, Spread, TransportCounts, Trip};
 pub use crate::text::{Span, Text};
 pub use crate::transport::{
-    CarrierName, FlowPlan, Halving, InitialWindowName, PathOptions, SctpOptions, StopRule, StudyRules,
-    TcpOptions, ValidationName, WindowOptions,
+    CarrierName, FlowPlan, Halving, InitialWindowName, PathOptions, SctpOptions, StartUpName, StopRule,
+    StudyRules, TcpOptions, ValidationName, WindowOptions,
 };

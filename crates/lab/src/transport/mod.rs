@@ -41,8 +41,8 @@ pub(crate) use real::{
 pub use real::{Expected, Listener, Listening, RealError};
 pub use s2::{Halving, StudyRules};
 pub use sctp::{
-    Carrier, CarrierName, EncapsulationPorts, InitialWindowName, PathOptions, SctpOptions, ValidationName,
-    WindowOptions,
+    Carrier, CarrierName, EncapsulationPorts, InitialWindowName, PathOptions, SctpOptions, StartUpName,
+    ValidationName, WindowOptions,
 };
 pub use spec::{Protocol, TransportSpec, described};
 use switching::Switching;

@@ -16,7 +16,7 @@ use sctp_core::{Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, 
 
 pub use self::carrier::{Carrier, EncapsulationPorts};
 pub use self::options::{
-    CarrierName, InitialWindowName, PathOptions, SctpOptions, ValidationName, WindowOptions,
+    CarrierName, InitialWindowName, PathOptions, SctpOptions, StartUpName, ValidationName, WindowOptions,
 };
 use self::simulated::{Opening, SctpClient, SctpServer};
 use super::error::number;

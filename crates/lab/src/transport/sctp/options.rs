@@ -109,6 +109,8 @@ pub struct WindowOptions {
     pub validation: Option<ValidationName>,
     /// Packets are spread over the round trip. Default as the profile has it.
     pub pacing: Option<bool>,
+    /// How data begins on a path that it moves to. Default as the profile has it.
+    pub start_up: Option<StartUpName>,
 }
 
 impl WindowOptions {
@@ -134,7 +136,22 @@ impl WindowOptions {
         if let Some(is_on) = self.pacing {
             config.congestion.pacing = if is_on { sctp_core::Pacing::On } else { sctp_core::Pacing::Off };
         }
+        config.congestion.start_up = match self.start_up {
+            Some(StartUpName::SlowStart) => sctp_core::StartUp::SlowStart,
+            Some(StartUpName::Resume) => sctp_core::StartUp::RESUME,
+            None => config.congestion.start_up,
+        };
     }
+}
+
+/// How data begins on a path that it moves to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartUpName {
+    /// From the initial window.
+    SlowStart,
+    /// From what was used on the path before, 512 KiB at most.
+    Resume,
 }
 
 /// The rule for a congestion window that is not used.
