@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use sctp_core::{
     Acceptance, AssociationConfig, AutomaticAddresses, ChunkSet, ChunkType, CongestionAlgorithm, Discovery,
-    EndpointConfig, Nagle, Offer, Pacing, Profile, StreamScheduler, Tsn,
+    EndpointConfig, Nagle, Offer, Pacing, Profile, StartUp, StreamScheduler, Tsn,
 };
 
 use super::operation::{Repertoire, STREAMS, any_frequency};
@@ -118,6 +118,9 @@ fn config(dice: &mut Dice) -> AssociationConfig {
         [CongestionAlgorithm::Rfc9260, CongestionAlgorithm::Cubic, CongestionAlgorithm::Westwood]
             [dice.index(3)];
     config.congestion.pacing = [Pacing::Off, Pacing::On][dice.index(2)];
+    if config.congestion.pacing == Pacing::On && config.heartbeat.interval.is_some() {
+        config.congestion.start_up = StartUp::RESUME;
+    }
     config.extensions.reconfiguration = offer(dice);
     config.reconfiguration.association_reset = Acceptance::Accept;
     config.streams.outbound = STREAMS;
