@@ -58,7 +58,8 @@ impl Message {
         if size.octets() != wire.len() {
             return Err(MessageError::LengthMismatch { field: size.0, octets: wire.len() });
         }
-        if let Some(at) = fill.iter().position(|octet| *octet != 0) {
+        if !is_zero(fill) {
+            let at = fill.iter().take_while(|octet| **octet == 0).count();
             return Err(MessageError::FillNotZero { offset: HEADER_BYTES + at });
         }
         Ok(Self {
@@ -67,6 +68,12 @@ impl Message {
             size,
         })
     }
+}
+
+/// Returns whether all octets are zero, eight at a time.
+fn is_zero(octets: &[u8]) -> bool {
+    let (words, rest) = octets.as_chunks::<8>();
+    words.iter().all(|word| u64::from_ne_bytes(*word) == 0) && rest.iter().all(|octet| *octet == 0)
 }
 
 /// The number of a request: 0 for the first of a run, then one more each.

@@ -29,8 +29,11 @@ fn sizes_out_of_bounds_are_refused() {
 fn a_wrong_length_field_and_a_dirty_fill_are_told_apart() {
     let mut wire = message(1, 2, 32).encode().to_vec();
     assert_eq!(Message::decode(&wire[..31]), Err(MessageError::LengthMismatch { field: 32, octets: 31 }));
-    wire[25] = 1;
-    assert_eq!(Message::decode(&wire), Err(MessageError::FillNotZero { offset: 25 }));
+    for offset in HEADER_BYTES..32 {
+        wire[offset] = 1;
+        assert_eq!(Message::decode(&wire), Err(MessageError::FillNotZero { offset }));
+        wire[offset] = 0;
+    }
     assert_eq!(Message::decode(&wire[..19]), Err(MessageError::Truncated { octets: 19 }));
 }
 

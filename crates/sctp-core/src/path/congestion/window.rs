@@ -255,8 +255,11 @@ impl Congestion {
     /// Returns the time until which a packet has to wait for those before it; `None` if it need not.
     #[inline]
     pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
+        if !self.is_paced() {
+            return None;
+        }
         let window = self.spread_window();
-        let is_held = self.is_paced() && !self.pacer.admits(now, window, self.srtt);
+        let is_held = !self.pacer.admits(now, window, self.srtt);
         is_held.then(|| self.pacer.admits_at(window, self.srtt))
     }
 
