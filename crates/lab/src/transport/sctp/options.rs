@@ -148,9 +148,9 @@ impl WindowOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartUpName {
-    /// From the initial window.
+    /// Data begins with the initial window, in slow start.
     SlowStart,
-    /// From what was used on the path before, 512 KiB at most.
+    /// Data begins with what was used on the path before, of 512 KiB at most.
     Resume,
 }
 

@@ -19,7 +19,7 @@ use super::Acknowledged;
 
 /// The octets that a path carried of late, in slots of time: how much an application uses.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Usage {
+pub(crate) struct Carried {
     /// Octets acknowledged in a slot, at the slot's number modulo their number.
     slots: [u32; SLOTS],
     /// The number of the last slot in which anything was acknowledged.
@@ -28,7 +28,7 @@ pub(crate) struct Usage {
     limited: u32,
 }
 
-impl Usage {
+impl Carried {
     const NONE: Self = Self { slots: [0; SLOTS], last: 0, limited: 0 };
 
     fn add(&mut self, acked: &Acknowledged, is_limited: bool) {
@@ -74,7 +74,7 @@ impl Usage {
 #[derive(Clone, Debug)]
 pub(super) struct Resume {
     most_bytes: usize,
-    usage: Usage,
+    usage: Carried,
     phase: Phase,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Resume {
 enum Phase {
     /// The window is as the controller has it.
     Normal,
-    Reconnaissance(Usage),
+    Reconnaissance(Carried),
     Unvalidated,
     /// Octets acknowledged since the window was enlarged, and those of its flight that are still to be.
     Validating {
@@ -94,15 +94,15 @@ enum Phase {
 
 impl Resume {
     pub(super) fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, usage: Usage::NONE, phase: Phase::Normal }
+        Self { most_bytes, usage: Carried::NONE, phase: Phase::Normal }
     }
 
-    pub(super) fn usage(&self) -> &Usage {
+    pub(super) fn usage(&self) -> &Carried {
         &self.usage
     }
 
     /// Data moves here from a path that was used like this; returns the window it begins with, if a round trip is known.
-    pub(super) fn begin(&mut self, used: &Usage, srtt: Option<Duration>) -> Option<usize> {
+    pub(super) fn begin(&mut self, used: &Carried, srtt: Option<Duration>) -> Option<usize> {
         if used.last == 0 || self.usage.is_as_recent_as(used) {
             return None;
         }
@@ -112,7 +112,7 @@ impl Resume {
 
     /// The network behind the path is another one: what it carried before says what is wanted of it now.
     pub(super) fn begin_anew(&mut self) {
-        let used = core::mem::replace(&mut self.usage, Usage::NONE);
+        let used = core::mem::replace(&mut self.usage, Carried::NONE);
         self.phase = Phase::Reconnaissance(used);
     }
 

@@ -12,7 +12,7 @@ use virtual_time::Instant;
 
 use super::cubic::Cubic;
 use super::pacer::Pacer;
-use super::resume::{Resume, Step, Usage};
+use super::resume::{Carried, Resume, Step};
 use super::rfc9260::{Growth, Rfc9260};
 use super::standing::Bound;
 use super::validation::Validation;
@@ -172,12 +172,12 @@ impl Congestion {
     }
 
     /// Returns how much this path was used, if another one may begin with that.
-    pub(crate) fn usage(&self) -> Option<Usage> {
+    pub(crate) fn usage(&self) -> Option<Carried> {
         self.resume.as_ref().map(|resume| *resume.usage())
     }
 
     /// Data moves here, from a path that was used like this.
-    pub(crate) fn begin(&mut self, used: &Usage, srtt: Option<Duration>) {
+    pub(crate) fn begin(&mut self, used: &Carried, srtt: Option<Duration>) {
         let Some(resume) = &mut self.resume else { return };
         if let Some(octets) = resume.begin(used, srtt) {
             self.srtt = srtt.unwrap_or_default();
