@@ -43,7 +43,12 @@ impl TlsTrust {
         Ok(Self { config, name })
     }
 
-    pub(crate) async fn connect(&self, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
+    /// Makes TLS of a connection that was opened, if the other side has a certificate that is believed.
+    ///
+    /// # Errors
+    ///
+    /// Of the connection, or of TLS: the other side is not who it should be.
+    pub async fn connect(&self, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
         TlsConnector::from(Arc::clone(&self.config)).connect(self.name.clone(), stream).await
     }
 }

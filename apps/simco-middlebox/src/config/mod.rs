@@ -1,13 +1,13 @@
 //! The configuration file: TOML in, checked settings out.
 
 mod file;
-mod tls;
 mod validate;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+pub use daemon::TlsIdentity;
 use daemon::config;
 pub use daemon::config::ConfigError;
 use nft_filter::NftConfig;
@@ -15,8 +15,6 @@ use rustix::net::{AddressFamily, SocketType};
 use simco::middlebox::MiddleboxConfig;
 
 use crate::listen::StartError;
-
-pub use self::tls::TlsIdentity;
 
 /// Everything the daemon is told.
 #[derive(Clone, Debug)]

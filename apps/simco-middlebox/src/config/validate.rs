@@ -60,7 +60,10 @@ pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, Conf
     if middlebox.agents.known.is_empty() && middlebox.agents.anonymous.is_none() {
         return Err(value("agents", "{}", "name an agent, or allow [anonymous] ones; nobody could connect"));
     }
-    let tls = file.tls.map(|tls| TlsIdentity::read(&tls, folder)).transpose()?;
+    let tls = file
+        .tls
+        .map(|tls| TlsIdentity::read(&folder.join(tls.certificate), &folder.join(tls.key)))
+        .transpose()?;
     Ok(Settings {
         tls,
         listen,
