@@ -21,6 +21,7 @@ mod ending;
 mod exchange;
 mod firewall;
 mod forward;
+mod hops;
 mod record;
 mod responses;
 mod settings;
@@ -36,6 +37,7 @@ use virtual_time::Instant;
 
 pub use self::call::{CallId, PinholeId};
 pub use self::firewall::{Demand, Refusal};
+pub use self::hops::{HopAddress, HopName, NextHop};
 pub use self::record::Record;
 pub use self::settings::{CallSettings, Route};
 
@@ -55,6 +57,7 @@ pub struct Calls {
     transactions: BTreeMap<TransactionId, Purpose>,
     dialogs: BTreeMap<(String, String), (CallId, Side)>,
     pinholes: BTreeMap<PinholeId, CallId>,
+    hops: hops::Hops,
     deadlines: BTreeSet<(Instant, CallId)>,
     armed: BTreeMap<CallId, Instant>,
     demands: VecDeque<Demand>,
@@ -140,6 +143,7 @@ impl Calls {
             transactions: BTreeMap::new(),
             dialogs: BTreeMap::new(),
             pinholes: BTreeMap::new(),
+            hops: hops::Hops::default(),
             deadlines: BTreeSet::new(),
             armed: BTreeMap::new(),
             demands: VecDeque::new(),
@@ -202,7 +206,13 @@ impl Calls {
     /// Goes by other settings from now on. Middleboxes stay those that there were, by their number.
     pub fn set_settings(&mut self, settings: CallSettings) {
         self.rate.set(settings.calls_per_second);
+        self.hops.keep(|name| settings.names().any(|other| other == name));
         self.settings = settings;
+    }
+
+    /// Sends calls to a next hop with this name to these addresses from now on.
+    pub fn set_targets(&mut self, name: HopName, targets: Vec<HopAddress>) {
+        self.hops.set(name, targets);
     }
 
     /// Returns the next message to be sent.

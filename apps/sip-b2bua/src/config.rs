@@ -4,6 +4,7 @@ mod file;
 mod listen;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod validate;
 
 use std::net::SocketAddr;
@@ -18,6 +19,7 @@ use simco_agent::Middlebox;
 use sip::MessageLimits;
 
 pub use self::listen::{Listen, SctpListen};
+pub use self::tls::TlsSettings;
 use crate::calls::CallSettings;
 
 /// Everything the agent is told.
@@ -25,6 +27,10 @@ use crate::calls::CallSettings;
 pub struct Settings {
     /// The addresses where the agent speaks SIP.
     pub listen: Listen,
+    /// The certificates for TLS; `None`: there is no TLS.
+    pub tls: Option<TlsSettings>,
+    /// The servers of DNS; none: those of the system.
+    pub dns: Vec<SocketAddr>,
     /// The settings that calls go by.
     pub calls: CallSettings,
     /// The middleboxes, in the order of the configuration.

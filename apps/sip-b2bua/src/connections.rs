@@ -10,11 +10,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use sctp::{Destination, Encapsulation, Endpoint, SctpPort};
 use sip::{Connection, Flow, MessageLimits, Transport};
-use tokio::net::{TcpListener, UdpSocket};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc;
 
 pub(crate) use self::carry::Opened;
 use self::carry::{Carrier, Target};
+use crate::config::TlsSettings;
 use crate::server::Input;
 
 /// All sockets, from the sender's point of view.
@@ -24,6 +25,9 @@ pub(crate) struct Sockets {
     udp: Vec<(bool, Arc<UdpSocket>)>,
     /// The endpoint of SCTP, and how peers are reached whom it connects to.
     sctp: Option<(Endpoint, Encapsulation)>,
+    tls: Option<TlsSettings>,
+    /// The names of next hops that were looked up, by their addresses: certificates have to be for them.
+    tls_names: HashMap<SocketAddr, String>,
     connections: HashMap<Connection, Open>,
     by_remote: HashMap<(Transport, SocketAddr), Connection>,
     by_host: HashMap<IpAddr, usize>,
@@ -58,6 +62,8 @@ impl Sockets {
         Self {
             udp: Vec::new(),
             sctp: None,
+            tls: None,
+            tls_names: HashMap::new(),
             connections,
             by_remote,
             by_host,
@@ -76,14 +82,34 @@ impl Sockets {
         tokio::spawn(receive(socket, self.inputs.clone()));
     }
 
+    /// Goes by these certificates from now on; connections that are there stay.
+    pub(crate) fn set_tls(&mut self, tls: Option<TlsSettings>) {
+        self.tls = tls;
+    }
+
+    /// Takes note of the addresses of a name, which a certificate there has to be for.
+    pub(crate) fn set_name(&mut self, name: &str, addresses: impl Iterator<Item = SocketAddr>) {
+        self.tls_names.retain(|_, other| other != name);
+        self.tls_names.extend(addresses.map(|address| (address, name.to_owned())));
+    }
+
     /// Accepts connections from now on.
     pub(crate) fn add_tcp(&self, listener: TcpListener) {
+        self.accept(listener, Opened::Tcp);
+    }
+
+    /// Accepts connections that become TLS from now on.
+    pub(crate) fn add_tls(&self, listener: TcpListener) {
+        self.accept(listener, |stream| Opened::Tls(stream, None));
+    }
+
+    fn accept(&self, listener: TcpListener, opened: fn(TcpStream) -> Opened) {
         let inputs = self.inputs.clone();
         tokio::spawn(async move {
             while !inputs.is_closed() {
                 match listener.accept().await {
                     Ok((stream, remote)) => {
-                        let _over = inputs.send(Input::Accepted(Opened::Tcp(stream), remote)).await;
+                        let _over = inputs.send(Input::Accepted(opened(stream), remote)).await;
                     }
                     Err(error) => {
                         tracing::warn!(%error, "a connection could not be accepted");
@@ -121,6 +147,13 @@ impl Sockets {
             }
             return;
         }
+        // With the certificate of today, and a place among connections before the first octet of TLS.
+        let opened = match opened {
+            Opened::Tls(stream, _) => {
+                Opened::Tls(stream, self.tls.as_ref().map(|tls| tls.identity().clone()))
+            }
+            Opened::Tcp(_) | Opened::Secured(_) | Opened::Sctp(_) => opened,
+        };
         *self.by_host.entry(remote.ip()).or_default() += 1;
         let transport = opened.transport();
         let carrier = self.enter(transport, remote, false);
@@ -204,8 +237,12 @@ impl Sockets {
 
     /// Begins to open a connection; `None` if there is no socket for it.
     fn dial(&mut self, flow: Flow) -> Option<mpsc::Sender<Bytes>> {
+        let looked_up = self.tls_names.get(&flow.remote).map(String::as_str);
         let target = match &self.sctp {
             _ if flow.transport == Transport::TCP => Target::Tcp(flow.remote),
+            _ if flow.transport == Transport::TLS => {
+                Target::Tls(flow.remote, self.tls.as_ref()?.trust(flow.remote, looked_up)?)
+            }
             Some((endpoint, encapsulation)) if flow.transport == Transport::SCTP => {
                 let to = Destination { address: flow.remote.ip(), encapsulation: *encapsulation };
                 Target::Sctp(endpoint.clone(), to, SctpPort::try_from(flow.remote.port()).ok()?)

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! [`Calls`] knows calls and is tested in virtual time; everything else here carries octets, asks middleboxes, counts, and
-//! reads the configuration. What is not here: TLS under SIP, names instead of addresses (RFC 3263), digest
+//! reads the configuration. What is not here: digest
 //! authentication, NAT middleboxes (PRR). The configuration has no words for them; a peer that requires an extension that does
 //! not work through the agent is answered with 420.
 #![forbid(unsafe_code)]
@@ -18,14 +18,15 @@ mod connections;
 mod firewall;
 mod media;
 mod metrics;
+mod names;
 mod pinhole;
 mod records;
 mod server;
 
 pub use calls::{
-    BOUNDS_MS, CallCounters, CallId, CallSettings, Calls, Demand, Histogram, PinholeId, Record, Refusal,
-    Route,
+    BOUNDS_MS, CallCounters, CallId, CallSettings, Calls, Demand, Histogram, HopAddress, HopName, NextHop,
+    PinholeId, Record, Refusal, Route,
 };
-pub use config::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings};
+pub use config::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings, TlsSettings};
 pub use pinhole::Pinhole;
 pub use server::{Control, Server, StartError};

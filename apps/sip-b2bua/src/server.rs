@@ -11,11 +11,12 @@ use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::{mpsc, oneshot};
 use virtual_time::Instant;
 
-use crate::calls::{Calls, Demand, PinholeId, Refusal};
+use crate::calls::{Calls, Demand, HopAddress, HopName, PinholeId, Refusal};
 use crate::config::Settings;
 use crate::connections::{ConnectionLimits, Opened, Sockets};
 use crate::firewall::{Firewall, Wish};
 use crate::metrics;
+use crate::names::Followers;
 use crate::records::Records;
 
 /// Something that happened outside.
@@ -31,6 +32,8 @@ pub(crate) enum Input {
     Verdict(PinholeId, Result<(), Refusal>),
     /// A pinhole is gone.
     Loss(PinholeId),
+    /// A name of a next hop was looked up.
+    Found(HopName, Vec<HopAddress>),
     /// A session with a middlebox has begun or ended.
     MiddleboxUp(usize, bool),
 }
@@ -60,6 +63,9 @@ pub enum StartError {
     /// The endpoint of SCTP cannot be had.
     #[error("listen.sctp: {0}")]
     Sctp(#[from] sctp::BindError),
+    /// The system does not say which servers of DNS it has.
+    #[error("dns.servers = []: {0}; name a server, or give routes addresses")]
+    Dns(String),
     /// The operating system has no entropy.
     #[error("no entropy from the operating system: {0}")]
     Entropy(#[source] io::Error),
@@ -78,6 +84,7 @@ pub enum StartError {
 pub struct Server {
     calls: Calls,
     sockets: Sockets,
+    followers: Followers,
     wishes: Vec<mpsc::UnboundedSender<Wish>>,
     are_up: Vec<bool>,
     records: Records,
@@ -103,7 +110,10 @@ impl Server {
             messages: settings.endpoint_limits,
         };
         let mut sockets = Sockets::new(sender.clone(), limits);
+        sockets.set_tls(settings.tls.clone());
         let addresses = bind(settings, &mut sockets).await?;
+        let mut followers = Followers::new(addresses.clone(), sender.clone());
+        followers.follow(&settings.dns, settings.calls.names()).map_err(StartError::Dns)?;
         let endpoint = EndpointConfig { limits: settings.endpoint_limits, ..EndpointConfig::new(addresses) };
         let mut wishes = Vec::new();
         for middlebox in &settings.middleboxes {
@@ -123,6 +133,7 @@ impl Server {
         Ok(Self {
             calls: Calls::new(settings.calls.clone(), endpoint, seed),
             sockets,
+            followers,
             are_up: vec![false; wishes.len()],
             wishes,
             records: Records::open(settings.records.as_deref())?,
@@ -220,6 +231,10 @@ impl Server {
             }
             Input::Verdict(pinhole, verdict) => self.calls.handle_verdict(now, pinhole, verdict),
             Input::Loss(pinhole) => self.calls.handle_loss(now, pinhole),
+            Input::Found(name, targets) => {
+                self.sockets.set_name(&name.host, targets.iter().map(|target| target.flow.remote));
+                self.calls.set_targets(name, targets);
+            }
             Input::MiddleboxUp(index, is_up) => self.are_up[index] = is_up,
         }
     }
@@ -250,6 +265,10 @@ impl Server {
         let mut calls = settings.calls.clone();
         calls.internal.clone_from(&self.settings.calls.internal);
         self.calls.set_settings(calls);
+        self.sockets.set_tls(settings.tls.clone());
+        if let Err(error) = self.followers.follow(&settings.dns, settings.calls.names()) {
+            tracing::error!(error, "names of next hops cannot be looked up");
+        }
         if settings.metrics != self.settings.metrics
             && let Err(error) = self.scraping.move_to(settings.metrics)
         {
@@ -259,7 +278,10 @@ impl Server {
             Ok(records) => self.records.go_on_in(records),
             Err(error) => tracing::error!(%error, "records go on where they were"),
         }
-        tracing::info!(needs_a_restart, "the configuration is read again: routes, limits, records, metrics");
+        tracing::info!(
+            needs_a_restart,
+            "the configuration is read again: routes, certificates, limits, records, metrics"
+        );
         let internal = std::mem::take(&mut self.settings.calls.internal);
         self.settings = settings;
         self.settings.calls.internal = internal;
@@ -294,6 +316,12 @@ async fn bind(
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         addresses.push((Transport::TCP, listener.local_addr().map_err(failed)?));
         sockets.add_tcp(listener);
+    }
+    for address in &settings.listen.tls {
+        let failed = |because| StartError::Bind { key: "listen.tls", address: *address, because };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        addresses.push((Transport::TLS, listener.local_addr().map_err(failed)?));
+        sockets.add_tls(listener);
     }
     if let Some(sctp) = &settings.listen.sctp {
         let endpoint = sctp.bind(settings.connections).await?;

@@ -125,10 +125,26 @@ impl Calls {
             *self.counters.refused.entry(label).or_default() += 1;
             return self.answer(now, transaction, request, &denial);
         }
-        let Some(flow) = SipUri::parse(&request.uri).ok().and_then(|uri| self.route(&uri)) else {
-            *self.counters.refused.entry("no_route").or_default() += 1;
-            return self.answer(now, transaction, request, &denial(Status::NOT_FOUND, "No Route"));
+        let flow = match SipUri::parse(&request.uri).ok().and_then(|uri| self.route(now, &uri)) {
+            Some(Some(flow)) => flow,
+            Some(None) => {
+                *self.counters.refused.entry("no_address").or_default() += 1;
+                let reason = "Next Hop Not Found";
+                let denial = Denial { status: Status::SERVICE_UNAVAILABLE, reason, retry_after: true };
+                return self.answer(now, transaction, request, &denial);
+            }
+            None => {
+                *self.counters.refused.entry("no_route").or_default() += 1;
+                return self.answer(now, transaction, request, &denial(Status::NOT_FOUND, "No Route"));
+            }
         };
+        // Such a call is encrypted on every hop, or it is not made (RFC 3261 §26.2.2, RFC 5630 §3.1.1).
+        let is_secure = from.transport.is_secure() && flow.transport.is_secure();
+        if SipUri::parse(&request.uri).is_ok_and(|uri| uri.is_secure) && !is_secure {
+            *self.counters.refused.entry("sips").or_default() += 1;
+            let reason = "No TLS on All of the Way";
+            return self.answer(now, transaction, request, &denial(Status::UNSUPPORTED_SCHEME, reason));
+        }
         self.counters.begun += 1;
         let id = CallId(self.draw());
         let record =
@@ -205,9 +221,6 @@ impl Calls {
         if essentials.from.tag().is_none() {
             return Some(("malformed", denial(Status::BAD_REQUEST, "From Has No Tag")));
         }
-        if request.uri.starts_with("sips:") {
-            return Some(("sips", denial(Status::UNSUPPORTED_SCHEME, "No TLS Here")));
-        }
         if self.is_draining {
             return Some(("draining", busy("Going Down")));
         }
@@ -220,8 +233,11 @@ impl Calls {
         None
     }
 
-    fn route(&self, uri: &SipUri) -> Option<Flow> {
-        self.settings.routes.iter().find(|route| route.fits(uri)).map(super::settings::Route::flow)
+    /// Returns the way of a call: `None` without a route, within it without an address for the next hop.
+    pub(super) fn route(&mut self, now: Instant, uri: &SipUri) -> Option<Option<Flow>> {
+        let drawn = u64::from_str_radix(self.endpoint.tag().get(..16)?, 16).ok()?;
+        let route = self.settings.routes.iter().find(|route| route.fits(uri))?;
+        Some(self.hops.choose(now, &route.to, drawn))
     }
 
     /// A request within a dialog.

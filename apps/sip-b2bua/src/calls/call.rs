@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use sip::{Dialog, Essentials, Flow, Method, Request, Response, TransactionId};
+use sip::{Dialog, Essentials, Flow, Method, Request, Response, SipUri, TransactionId};
 use virtual_time::Instant;
 
 use super::record::Record;
@@ -125,6 +125,11 @@ pub(crate) enum Step {
 }
 
 impl Call {
+    /// Returns whether every hop of the call has to be secure: the caller asked for a `sips:` URI (RFC 3261 §26.2.2).
+    pub(crate) fn is_sips(&self) -> bool {
+        SipUri::parse(&self.record.to).is_ok_and(|uri| uri.is_secure)
+    }
+
     pub(crate) const fn leg(&self, side: Side) -> &Leg {
         match side {
             Side::A => &self.a,

@@ -80,7 +80,7 @@ impl Calls {
         let (to, original) = (exchange.from.other(), exchange.request.clone());
         let hops = exchange.essentials.max_forwards.unwrap_or(70).saturating_sub(1).min(70);
         let flow = self.way(call, to);
-        let contact = self.contact(flow);
+        let contact = self.contact(call, flow);
         let Some(mut request) = self.request(call, to, &original) else {
             let reason = "Nothing to Acknowledge";
             let denial = Denial { status: Status::NO_SUCH_CALL, reason, retry_after: false };
@@ -131,9 +131,12 @@ impl Calls {
     }
 
     /// Returns the Contact that a peer is told.
-    pub(super) fn contact(&self, flow: Flow) -> String {
+    pub(super) fn contact(&self, call: &Call, flow: Flow) -> String {
         let address = self.endpoint.address(flow.transport, flow.remote);
         let address = address.map(|address| address.to_string()).unwrap_or_default();
+        if call.is_sips() {
+            return format!("<sips:{address}>");
+        }
         format!("<sip:{address}{}>", forward::parameter(flow.transport))
     }
 

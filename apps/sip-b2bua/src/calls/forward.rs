@@ -79,12 +79,11 @@ fn goes_on(name: &HeaderName) -> bool {
 
 /// Creates the INVITE to the called side, which names the same user at the next hop and begins a dialog of its own.
 pub(super) fn first_invite(request: &Request, leg: &Leg, call_id: String) -> Request {
-    let user = SipUri::parse(&request.uri).ok().and_then(|uri| uri.user);
-    let user = user.map(|user| format!("{user}@")).unwrap_or_default();
-    let mut invite = Request::new(
-        Method::Invite,
-        format!("sip:{user}{}{}", leg.flow.remote, parameter(leg.flow.transport)),
-    );
+    let uri = SipUri::parse(&request.uri).ok();
+    let scheme = if uri.as_ref().is_some_and(|uri| uri.is_secure) { "sips" } else { "sip" };
+    let user = uri.and_then(|uri| uri.user).map(|user| format!("{user}@")).unwrap_or_default();
+    let parameter = if scheme == "sips" { String::new() } else { parameter(leg.flow.transport) };
+    let mut invite = Request::new(Method::Invite, format!("{scheme}:{user}{}{parameter}", leg.flow.remote));
     let to = request.headers.first(&HeaderName::To).unwrap_or_default();
     let from = request.headers.first(&HeaderName::From).and_then(NameAddr::parse);
     invite.headers.push(HeaderName::MaxForwards, "70");
@@ -153,7 +152,13 @@ pub(super) fn way(leg: &Leg, dialog: &Dialog, has_address: impl Fn(Flow) -> bool
     if leg.flow.connection.is_some() && leg.flow.remote.ip() == address {
         return leg.flow;
     }
-    let transport = hop.parameters.value("transport").and_then(Transport::of).unwrap_or(leg.flow.transport);
+    let named = hop.parameters.value("transport").and_then(Transport::of);
+    let transport = match named {
+        // A URI of SIPS is reached over TLS, whichever transport of octets it names (RFC 3261 §26.2.2).
+        Some(Transport::TCP) | None if hop.is_secure => Transport::TLS,
+        Some(named) => named,
+        None => leg.flow.transport,
+    };
     let port = hop.port.unwrap_or(transport.default_port());
     let flow = Flow::new(transport, std::net::SocketAddr::new(address, port));
     if has_address(flow) { flow } else { leg.flow }

@@ -235,7 +235,7 @@ impl Calls {
         let Some(exchange) = call.exchange(number) else { return };
         let (from, server) = (exchange.from, exchange.server);
         let (is_invite, refreshes_target) = (exchange.is_invite(), exchange.refreshes_target());
-        let contact = refreshes_target.then(|| self.contact(call.leg(from).flow));
+        let contact = refreshes_target.then(|| self.contact(call, call.leg(from).flow));
         forward::complete_response(&mut passed, response, contact.as_deref());
         for route in record_routes(call, number) {
             passed.headers.push(HeaderName::RecordRoute, route);
@@ -311,6 +311,9 @@ impl Calls {
         };
         self.with(now, id, |calls, call| {
             let is_media = call.exchange(number).is_some_and(|exchange| exchange.is_invite());
+            if number == 1 {
+                calls.hops.note_failure(now, call.b.flow);
+            }
             if number == 1 || is_media || failure == Failure::Timeout {
                 calls.end(now, call, ending, None);
             } else {

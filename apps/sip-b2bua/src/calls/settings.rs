@@ -1,10 +1,12 @@
 //! The settings that calls go by.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use simco::filter::Network;
-use sip::{Flow, SipUri, Transport};
+use sip::SipUri;
+
+use super::hops::{HopName, NextHop};
 
 /// Settings of calls; they may change while calls are up.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,10 +42,8 @@ pub struct Route {
     pub prefix: String,
     /// The host of the Request-URI; `None`: any.
     pub domain: Option<String>,
-    /// The address of the next hop.
-    pub to: SocketAddr,
-    /// The transport over which the next hop is reached.
-    pub transport: Transport,
+    /// The next hop.
+    pub to: NextHop,
 }
 
 impl Route {
@@ -55,11 +55,6 @@ impl Route {
             None => true,
         };
         user.starts_with(&self.prefix) && is_domain
-    }
-
-    /// Returns the flow to the next hop.
-    pub(crate) const fn flow(&self) -> Flow {
-        Flow::new(self.transport, self.to)
     }
 }
 
@@ -80,6 +75,14 @@ impl CallSettings {
             lowest_port: 1_024,
             may_speak_for_others: Vec::new(),
         }
+    }
+
+    /// Returns the names of next hops.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &HopName> {
+        self.routes.iter().filter_map(|route| match &route.to {
+            NextHop::Address(_) => None,
+            NextHop::Name(name) => Some(name),
+        })
     }
 
     /// Returns whether somebody who speaks from `peer` may have pinholes towards `address`: they have to be on the same side

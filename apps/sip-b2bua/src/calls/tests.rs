@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use simco::filter::Network;
 use sip::{
-    Endpoint, EndpointConfig, Event, Flow, HeaderName, Method, NameAddr, Request, Response, Status,
+    Endpoint, EndpointConfig, Event, Flow, HeaderName, Method, NameAddr, Request, Response, SipUri, Status,
     TransactionId, Transport,
 };
 use virtual_time::Instant;
@@ -50,7 +50,8 @@ fn endpoint(own: &str, seed: u8) -> Endpoint {
 }
 
 fn settings(transport: Transport) -> CallSettings {
-    let route = Route { prefix: String::new(), domain: None, to: address(CALLEE), transport };
+    let to = NextHop::Address(Flow::new(transport, address(CALLEE)));
+    let route = Route { prefix: String::new(), domain: None, to };
     CallSettings::new(vec![route], vec![vec![Network::new("10.0.0.0".parse().unwrap(), 8)]])
 }
 

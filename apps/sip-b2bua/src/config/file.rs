@@ -17,6 +17,9 @@ pub(super) struct ConfigFile {
     pub(super) calls: CallsTable,
     #[serde(default)]
     pub(super) limits: LimitsTable,
+    pub(super) tls: Option<TlsTable>,
+    #[serde(default)]
+    pub(super) dns: DnsTable,
     pub(super) metrics: Option<MetricsTable>,
     pub(super) records: Option<RecordsTable>,
 }
@@ -28,6 +31,8 @@ pub(super) struct ListenTable {
     pub(super) udp: Vec<SocketAddr>,
     #[serde(default)]
     pub(super) tcp: Vec<SocketAddr>,
+    #[serde(default)]
+    pub(super) tls: Vec<SocketAddr>,
     pub(super) sctp: Option<SctpTable>,
 }
 
@@ -46,18 +51,33 @@ pub(super) struct RouteTable {
     #[serde(default)]
     pub(super) prefix: String,
     pub(super) domain: Option<String>,
-    pub(super) to: SocketAddr,
-    #[serde(default)]
-    pub(super) transport: SipTransport,
+    pub(super) to: String,
+    pub(super) transport: Option<SipTransport>,
+    pub(super) tls_name: Option<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum SipTransport {
-    #[default]
     Udp,
     Tcp,
+    Tls,
     Sctp,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DnsTable {
+    #[serde(default)]
+    pub(super) servers: Vec<SocketAddr>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TlsTable {
+    pub(super) certificate: PathBuf,
+    pub(super) key: PathBuf,
+    pub(super) authorities: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]

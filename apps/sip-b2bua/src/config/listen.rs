@@ -11,6 +11,8 @@ pub struct Listen {
     pub udp: Vec<SocketAddr>,
     /// The addresses for TCP, one of each family.
     pub tcp: Vec<SocketAddr>,
+    /// The addresses for TLS over TCP, one of each family.
+    pub tls: Vec<SocketAddr>,
     /// The endpoint of SCTP (RFC 4168); `None`: there is none.
     pub sctp: Option<SctpListen>,
 }

@@ -11,18 +11,25 @@ use simco::agent::{AgentSettings, Credentials, Reconnection, Resynchronisation};
 use simco::filter::Network;
 use simco::{Key, Lifetime, Owner, PORT};
 use simco_agent::{Carrier, Middlebox, Transport as SimcoCarrier};
-use sip::{MessageLimits, Transport};
+use sip::{Flow, Host, MessageLimits, Transport};
 
 use super::file::{
     CallsTable, ConfigFile, LimitsTable, MiddleboxTable, RouteTable, SctpTable, SimcoTransport, SipTransport,
 };
-use super::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings};
-use crate::calls::{CallSettings, Route};
+use super::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings, TlsSettings};
+use crate::calls::{CallSettings, HopName, NextHop, Route};
 
 pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, ConfigError> {
     let sctp = file.listen.sctp.as_ref().map(sctp_listen).transpose()?;
-    let listen = Listen { udp: file.listen.udp, tcp: file.listen.tcp, sctp };
+    let listen = Listen { udp: file.listen.udp, tcp: file.listen.tcp, tls: file.listen.tls, sctp };
     check_listen(&listen)?;
+    if let (Some(address), None) = (listen.tls.first(), &file.tls) {
+        return Err(value("listen.tls", address, "only with [tls], which names certificate and key"));
+    }
+    if let Some(server) = file.dns.servers.iter().find(|at| at.ip().is_unspecified() || at.port() == 0) {
+        return Err(value("dns.servers", server, "the address and port of a host are needed"));
+    }
+    let tls = file.tls.map(|table| TlsSettings::read(&table, &file.routes, folder)).transpose()?;
     if file.routes.is_empty() {
         return Err(value("routes", "[]", "name a route at least; no call could go anywhere"));
     }
@@ -48,6 +55,8 @@ pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, Conf
     at_least("limits.connections_per_host", connections_per_host, 1)?;
     Ok(Settings {
         listen,
+        tls,
+        dns: file.dns.servers,
         calls,
         middleboxes,
         endpoint_limits: messages(&file.limits)?,
@@ -62,11 +71,14 @@ pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, Conf
 /// Checks the addresses that peers are told: there is at least one, none is a wildcard, and each transport has no more
 /// than one of each family.
 fn check_listen(listen: &Listen) -> Result<(), ConfigError> {
-    if listen.udp.is_empty() && listen.tcp.is_empty() && listen.sctp.is_none() {
-        let bound = "name an address, or have listen.tcp or listen.sctp; nobody could call";
+    let has_none = listen.udp.is_empty() && listen.tcp.is_empty() && listen.tls.is_empty();
+    if has_none && listen.sctp.is_none() {
+        let bound = "name an address, or have listen.tcp, listen.tls or listen.sctp; nobody could call";
         return Err(value("listen.udp", "[]", bound));
     }
-    for (key, addresses) in [("listen.udp", &listen.udp), ("listen.tcp", &listen.tcp)] {
+    for (key, addresses) in
+        [("listen.udp", &listen.udp), ("listen.tcp", &listen.tcp), ("listen.tls", &listen.tls)]
+    {
         for (at, address) in addresses.iter().enumerate() {
             if address.ip().is_unspecified() {
                 return Err(value(
@@ -111,21 +123,76 @@ fn sctp_listen(table: &SctpTable) -> Result<SctpListen, ConfigError> {
 }
 
 fn route(at: usize, table: &RouteTable, listen: &Listen) -> Result<Route, ConfigError> {
-    let told: Vec<SocketAddr> = listen.sctp.iter().flat_map(SctpListen::told).collect();
-    let (transport, own) = match table.transport {
-        SipTransport::Udp => (Transport::UDP, &listen.udp),
-        SipTransport::Tcp => (Transport::TCP, &listen.tcp),
-        SipTransport::Sctp => (Transport::SCTP, &told),
+    let place = |key| format!("routes[{at}].{key}");
+    let address = table.to.parse::<SocketAddr>().ok();
+    if let (Some(name), Some(_)) =
+        (&table.tls_name, address.filter(|_| table.transport != Some(SipTransport::Tls)))
+    {
+        return Err(value(&place("tls_name"), name, "only with transport = \"tls\""));
+    }
+    let to = match address {
+        Some(to) => {
+            let transport = transport(table.transport.unwrap_or(SipTransport::Udp));
+            if to.ip().is_unspecified() || to.port() == 0 {
+                return Err(value(&place("to"), to, "the address and port of a host are needed"));
+            }
+            if !told(listen, transport).iter().any(|own| own.is_ipv4() == to.is_ipv4()) {
+                let bound =
+                    format!("listen.{} has no address of this family", transport.name().to_lowercase());
+                return Err(value(&place("to"), to, &bound));
+            }
+            NextHop::Address(Flow::new(transport, to))
+        }
+        None => NextHop::Name(hop_name(at, table, listen)?),
     };
-    let to: SocketAddr = table.to;
-    if to.ip().is_unspecified() || to.port() == 0 {
-        return Err(value(&format!("routes[{at}].to"), to, "the address and port of a host are needed"));
+    Ok(Route { prefix: table.prefix.clone(), domain: table.domain.clone(), to })
+}
+
+/// Returns the name of a next hop, which is looked up.
+fn hop_name(at: usize, table: &RouteTable, listen: &Listen) -> Result<HopName, ConfigError> {
+    let (host, port) = match table.to.rsplit_once(':') {
+        Some((host, port)) => (host, Some(port.parse::<u16>().ok().filter(|port| *port > 0))),
+        None => (table.to.as_str(), None),
+    };
+    let is_name = matches!(Host::parse(host), Some(Host::Name(_)));
+    let port = match (is_name, port) {
+        (true, None) => None,
+        (true, Some(Some(port))) => Some(port),
+        (true, Some(None)) | (false, _) => {
+            let bound = "an address with a port, as 192.0.2.1:5060, or a name, as example.org, is needed";
+            return Err(value(&format!("routes[{at}].to"), &table.to, bound));
+        }
+    };
+    if let Some(name) = &table.tls_name {
+        let bound =
+            "only where `to` is an address: the certificate of a name is for that name (RFC 5922 §7.2)";
+        return Err(value(&format!("routes[{at}].tls_name"), name, bound));
     }
-    if !own.iter().any(|address| address.is_ipv4() == to.is_ipv4()) {
-        let bound = format!("listen.{} has no address of this family", transport.name().to_lowercase());
-        return Err(value(&format!("routes[{at}].to"), to, &bound));
+    let transport = table.transport.map(transport);
+    if let Some(transport) = transport.filter(|transport| told(listen, *transport).is_empty()) {
+        let bound = format!("listen.{} has no address", transport.name().to_lowercase());
+        return Err(value(&format!("routes[{at}].to"), &table.to, &bound));
     }
-    Ok(Route { prefix: table.prefix.clone(), domain: table.domain.clone(), to, transport })
+    Ok(HopName { host: host.to_owned(), port, transport })
+}
+
+const fn transport(written: SipTransport) -> Transport {
+    match written {
+        SipTransport::Udp => Transport::UDP,
+        SipTransport::Tcp => Transport::TCP,
+        SipTransport::Tls => Transport::TLS,
+        SipTransport::Sctp => Transport::SCTP,
+    }
+}
+
+/// Returns the addresses that peers are told for a transport.
+fn told(listen: &Listen, transport: Transport) -> Vec<SocketAddr> {
+    match transport {
+        Transport::TCP => listen.tcp.clone(),
+        Transport::TLS => listen.tls.clone(),
+        Transport::SCTP => listen.sctp.iter().flat_map(SctpListen::told).collect(),
+        _ => listen.udp.clone(),
+    }
 }
 
 fn middlebox(index: usize, table: &MiddleboxTable, folder: &Path) -> Result<MiddleboxSettings, ConfigError> {

@@ -4,11 +4,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use daemon::TlsIdentity;
 use sctp::{Association, Destination, Endpoint, Message, SctpPort, StreamId};
+use simco_agent::TlsTrust;
 use sip::{Connection, Flow, Framer, MessageLimits, Transport};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
+use tokio_rustls::client::TlsStream;
 
 use crate::server::Input;
 
@@ -16,6 +19,10 @@ use crate::server::Input;
 #[derive(Debug)]
 pub(crate) enum Opened {
     Tcp(TcpStream),
+    /// A connection that has to become TLS first; an end of what accepts it without certificates.
+    Tls(TcpStream, Option<TlsIdentity>),
+    /// A connection that is TLS already.
+    Secured(Box<TlsStream<TcpStream>>),
     Sctp(Association),
 }
 
@@ -23,6 +30,7 @@ pub(crate) enum Opened {
 #[derive(Debug)]
 pub(super) enum Target {
     Tcp(SocketAddr),
+    Tls(SocketAddr, TlsTrust),
     Sctp(Endpoint, Destination, SctpPort),
 }
 
@@ -40,6 +48,7 @@ impl Opened {
     pub(super) const fn transport(&self) -> Transport {
         match self {
             Self::Tcp(_) => Transport::TCP,
+            Self::Tls(..) | Self::Secured(_) => Transport::TLS,
             Self::Sctp(_) => Transport::SCTP,
         }
     }
@@ -49,6 +58,17 @@ impl Target {
     async fn open(self) -> Option<Opened> {
         match self {
             Self::Tcp(remote) => TcpStream::connect(remote).await.ok().map(Opened::Tcp),
+            Self::Tls(remote, trust) => {
+                let stream = TcpStream::connect(remote).await.ok()?;
+                let _fine_without = stream.set_nodelay(true);
+                match trust.connect(stream).await {
+                    Ok(stream) => Some(Opened::Secured(Box::new(stream))),
+                    Err(error) => {
+                        tracing::warn!(%remote, %error, "no TLS");
+                        None
+                    }
+                }
+            }
             Self::Sctp(endpoint, to, port) => endpoint.connect(to, port).await.ok().map(Opened::Sctp),
         }
     }
@@ -70,15 +90,40 @@ impl Carrier {
     /// message that takes too long to become whole.
     pub(super) async fn carry(mut self, opened: Opened) {
         match opened {
-            Opened::Tcp(stream) => self.carry_stream(stream).await,
+            Opened::Tcp(stream) => {
+                let _fine_without = stream.set_nodelay(true);
+                let (reader, writer) = stream.into_split();
+                self.carry_stream(reader, writer).await;
+            }
+            Opened::Tls(stream, Some(identity)) => self.secure(stream, &identity).await,
+            Opened::Tls(_, None) => {}
+            Opened::Secured(stream) => {
+                let (reader, writer) = tokio::io::split(*stream);
+                self.carry_stream(reader, writer).await;
+            }
             Opened::Sctp(association) => self.carry_messages(&association).await,
         }
         let _over = self.inputs.send(Input::Ended(self.connection)).await;
     }
 
-    async fn carry_stream(&mut self, stream: TcpStream) {
+    /// Makes TLS of a connection that was accepted, and carries messages over it.
+    async fn secure(&mut self, stream: TcpStream, identity: &TlsIdentity) {
         let _fine_without = stream.set_nodelay(true);
-        let (mut reader, mut writer) = stream.into_split();
+        match tokio::time::timeout(PATIENCE, identity.acceptor().accept(stream)).await {
+            Ok(Ok(stream)) => {
+                let (reader, writer) = tokio::io::split(stream);
+                self.carry_stream(reader, writer).await;
+            }
+            Ok(Err(error)) => tracing::info!(remote = %self.flow.remote, %error, "no TLS"),
+            Err(_) => tracing::info!(remote = %self.flow.remote, "no TLS in time"),
+        }
+    }
+
+    async fn carry_stream(
+        &mut self,
+        mut reader: impl AsyncRead + Unpin,
+        mut writer: impl AsyncWrite + Unpin,
+    ) {
         let Self { flow, outgoing, inputs, limits, .. } = self;
         let reading = async {
             let mut framer = Framer::new(*limits);
@@ -95,7 +140,12 @@ impl Carrier {
         };
         let writing = async {
             while let Some(octets) = outgoing.recv().await {
-                if !matches!(tokio::time::timeout(PATIENCE, writer.write_all(&octets)).await, Ok(Ok(()))) {
+                let write = async {
+                    writer.write_all(&octets).await?;
+                    // With TLS, octets may wait for more.
+                    writer.flush().await
+                };
+                if !matches!(tokio::time::timeout(PATIENCE, write).await, Ok(Ok(()))) {
                     return;
                 }
             }

@@ -3,6 +3,7 @@
 use crate::agent::{Agent, Process};
 use crate::network::Place;
 use crate::probe::Media;
+use crate::proxy::Proxy;
 use crate::stranger::Stranger;
 
 /// A call of a scenario on each side; the agent afterwards, when nothing is left of it.
@@ -120,6 +121,24 @@ fn a_call_goes_over_sctp_between_two_agents() {
     second.stop();
     // The second has said that it goes.
     agent.wait_for("sip_connections 0");
+    agent.stop();
+}
+
+#[test]
+fn a_call_comes_through_the_proxy_of_another_stack() {
+    // SIPp, Kamailio, the agent, SIPp: the proxy records its route, so that ACK and BYE come through it, too.
+    let Some(agent) = Agent::new("udp", "") else { return };
+    let Some(proxy) = Proxy::start(&agent.network) else { return };
+    let media = Media::new(&agent.network);
+    let called = Stranger::callee(&agent.network, "callee", "udp");
+    wait_until_it_listens(&agent, "udp");
+    let calling = Stranger::proxied_caller(&agent.network, &Proxy::address(), "caller_proxied");
+    agent.wait_for("sip_calls_answered_total 1");
+    media.wait(|| agent.log());
+    calling.succeed(|| agent.log() + &proxy.log());
+    called.succeed(|| agent.log());
+    agent.wait_until_closed();
+    assert_eq!(cause(&agent), "bye_of_caller");
     agent.stop();
 }
 

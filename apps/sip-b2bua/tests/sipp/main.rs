@@ -5,7 +5,8 @@
 //!  SIPp, 10.1.8.3 ─── in0 10.1.8.1: sip-b2bua, middlebox: 198.51.100.1 out0 ─── SIPp, 198.51.100.9
 //! ```
 //!
-//! Where namespaces, nftables or SIPp are missing they say so and pass, unless `CI=true`.
+//! In one of them Kamailio, a second stranger, stands between SIPp and the agent. Where namespaces, nftables, SIPp or Kamailio are
+//! missing they say so and pass, unless `CI=true`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests; clippy knows only functions marked as such")]
 #![allow(clippy::print_stderr, reason = "a test that cannot run says why")]
@@ -17,4 +18,5 @@ mod middlebox;
 mod network;
 mod phone;
 mod probe;
+mod proxy;
 mod stranger;

@@ -26,6 +26,11 @@ impl Stranger {
         )
     }
 
+    /// The caller of a call that goes through a proxy.
+    pub(crate) fn proxied_caller(network: &Network, proxy: &str, scenario: &str) -> Self {
+        Self::start(network, Place::Inside, INSIDE, scenario, "udp", &[proxy, "-s", "4711"])
+    }
+
     fn start(
         network: &Network,
         place: Place,

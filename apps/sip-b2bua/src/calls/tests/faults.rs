@@ -126,7 +126,8 @@ fn nobody_who_answers_is_given_up_and_cancelled() {
 #[test]
 fn a_side_that_is_not_there_is_told_after_32_seconds() {
     let mut world = World::new();
-    world.calls.settings.routes[0].to = address("198.51.100.77:5060");
+    let nobody = Flow::new(Transport::UDP, address("198.51.100.77:5060"));
+    world.calls.settings.routes[0].to = NextHop::Address(nobody);
     let to = Flow::new(Transport::UDP, address(AGENT));
     world.caller.request(world.now, invite(OFFER), to).unwrap();
     world.callee = endpoint("198.51.100.77:5060", 9);
@@ -147,6 +148,24 @@ fn a_next_hop_that_cannot_be_reached_is_a_503() {
     world.calls.handle_transport_error(world.now, Flow::new(Transport::TCP, address(CALLEE)));
     world.settle();
     assert_eq!((world.told().0, world.open.len()), (vec![100, 503], 0));
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn a_name_without_an_address_is_a_503_and_its_address_is_left_alone_once_it_does_not_answer() {
+    // RFC 3263 §4.3.
+    let mut world = World::new();
+    let name = HopName { host: "example.org".to_owned(), port: None, transport: None };
+    world.calls.settings.routes[0].to = NextHop::Name(name.clone());
+    world.invite(OFFER);
+    assert_eq!(world.told().0, [503]);
+    let flow = |text| Flow::new(Transport::UDP, address(text));
+    let target = |text, rank| HopAddress { flow: flow(text), rank, weight: 0 };
+    world.calls.set_targets(name, vec![target("198.51.100.77:5060", 0), target(CALLEE, 1)]);
+    let uri = SipUri::parse("sip:4711@10.1.8.1").unwrap();
+    assert_eq!(world.calls.route(world.now, &uri), Some(Some(flow("198.51.100.77:5060"))));
+    world.calls.hops.note_failure(world.now, flow("198.51.100.77:5060"));
+    assert_eq!(world.calls.route(world.now, &uri), Some(Some(flow(CALLEE))));
     world.assert_nothing_is_left();
 }
 

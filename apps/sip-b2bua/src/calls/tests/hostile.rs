@@ -82,7 +82,7 @@ fn what_cannot_become_a_call_costs_nothing() {
 fn a_loop_ends_when_the_hops_are_used_up() {
     // RFC 7332: an agent between two calls counts hops as a proxy does. Here the next hop is the agent itself.
     let mut world = World::new();
-    world.calls.settings.routes[0].to = address(AGENT);
+    world.calls.settings.routes[0].to = NextHop::Address(Flow::new(Transport::UDP, address(AGENT)));
     world.callee = endpoint(AGENT, 7);
     world.caller.request(world.now, invite(""), Flow::new(Transport::UDP, address(AGENT))).unwrap();
     for _ in 0..2_000 {
