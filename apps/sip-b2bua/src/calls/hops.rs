@@ -7,7 +7,7 @@ use std::time::Duration;
 use sip::{Flow, Transport};
 use virtual_time::Instant;
 
-/// The next hop of a route.
+/// The next hop of a route: where its calls are sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NextHop {
     /// An address, and the transport over which it is reached.
@@ -37,7 +37,7 @@ impl fmt::Display for HopName {
 /// An address at which a next hop is reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HopAddress {
-    /// The way to the address.
+    /// The transport and address by which the next hop is reached.
     pub flow: Flow,
     /// The rank of the address: those with a lower one are tried first.
     pub rank: u32,

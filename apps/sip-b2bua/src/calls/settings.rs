@@ -42,7 +42,7 @@ pub struct Route {
     pub prefix: String,
     /// The host of the Request-URI; `None`: any.
     pub domain: Option<String>,
-    /// The next hop.
+    /// The next hop, to which calls of this route are sent.
     pub to: NextHop,
 }
 
