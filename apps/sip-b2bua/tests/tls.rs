@@ -139,13 +139,13 @@ async fn call(
         format!("<{}b@{own};transport=tls>", if uri.starts_with("sips") { "sips:" } else { "sip:" });
     answer.headers.push(HeaderName::Contact, contact);
     callee.send(answer.encode()).await;
-    assert_eq!(callee.request().await.method, Method::Ack);
     let answer = caller.response().await;
     assert_eq!(answer.status, Status::OK);
     let to = first(&answer.headers, &HeaderName::To);
     let contact = first(&answer.headers, &HeaderName::Contact);
     assert!(contact.starts_with(if uri.starts_with("sips") { "<sips:" } else { "<sip:" }), "{contact}");
     caller.send(message(Method::Ack, uri, &to).encode()).await;
+    assert_eq!(callee.request().await.method, Method::Ack);
     caller.send(message(Method::Bye, uri, &to).encode()).await;
     assert_eq!(caller.response().await.status, Status::OK);
     let bye = callee.request().await;

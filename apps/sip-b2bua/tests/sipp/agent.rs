@@ -76,6 +76,11 @@ impl Process {
         }
     }
 
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Ends it in good order.
     pub(crate) fn stop(mut self) {
         kill(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), Signal::SIGTERM).unwrap();
@@ -104,15 +109,44 @@ pub(crate) struct Agent {
 impl Agent {
     /// Starts all of it, calls going on over this transport; `None` where it cannot be.
     pub(crate) fn new(transport: &str, calls: &str) -> Option<Self> {
+        Some(Self::within(Network::new()?, CONFIGURATION, transport, calls, ""))
+    }
+
+    /// The same over UDP, with a middlebox that grants no lifetime longer than this.
+    pub(crate) fn with_lifetime(seconds: u32) -> Option<Self> {
+        let further = format!("[service]\nlongest_lifetime_s = {seconds}\n");
+        Some(Self::within(Network::new()?, CONFIGURATION, "udp", "", &further))
+    }
+
+    /// The same with calls going on over SCTP to [`SECOND`], both agents with two addresses for it.
+    pub(crate) fn with_second_at_two_addresses() -> Option<(Self, Process)> {
         let network = Network::new()?;
-        let middlebox = Middlebox::start(&network);
+        network.add_path();
+        let agent = Self::within(network, &at_two_addresses(CONFIGURATION), "sctp", "", "");
+        let second = Process::start(&agent.network, Place::Outside, &at_two_addresses(SECOND));
+        Some((agent, second))
+    }
+
+    fn within(
+        network: Network,
+        configuration: &str,
+        transport: &str,
+        calls: &str,
+        of_middlebox: &str,
+    ) -> Self {
+        let middlebox = Middlebox::start_with(&network, of_middlebox);
         let route =
             format!("[[routes]]\nto = \"{OUTSIDE}:5060\"\ntransport = \"{transport}\"\n[calls]\n{calls}\n");
-        let process = Process::start(&network, Place::Middle, &format!("{CONFIGURATION}{route}"));
+        let process = Process::start(&network, Place::Middle, &format!("{configuration}{route}"));
         let agent = Self { network, process, middlebox };
         // Before its session with the middlebox is open calls are refused, rightly.
         agent.wait_for("sip_middlebox_up{middlebox=\"edge\"} 1");
-        Some(agent)
+        agent
+    }
+
+    /// Kills the agent's process: it ends no call, and closes nothing.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill();
     }
 
     pub(crate) fn log(&self) -> String {
@@ -146,6 +180,14 @@ impl Agent {
     }
 }
 
+/// A configuration in which SCTP has the address at the other end of the second cable, too.
+fn at_two_addresses(configuration: &str) -> String {
+    ["1", "9"].into_iter().fold(configuration.to_owned(), |text, host| {
+        let (one, other) = (format!("[\"198.51.100.{host}\"]"), format!("\"203.0.113.{host}\""));
+        text.replace(&one, &format!("[\"198.51.100.{host}\", {other}]"))
+    })
+}
+
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 const CONFIGURATION: &str = r#"
 [listen]
@@ -162,4 +204,16 @@ internal = ["10.1.8.0/24"]
 listen = "127.0.0.1:9627"
 [records]
 file = "calls.jsonl"
+"#;
+/// The second agent, outside, with the called side behind it.
+pub(crate) const SECOND: &str = r#"
+[listen]
+udp = ["198.51.100.9:5070"]
+[listen.sctp]
+addresses = ["198.51.100.9"]
+encapsulation_port = 9899
+[[routes]]
+to = "198.51.100.9:5060"
+[metrics]
+listen = "127.0.0.1:9627"
 "#;

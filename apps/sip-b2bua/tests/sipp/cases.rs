@@ -1,6 +1,6 @@
 //! The cases.
 
-use crate::agent::{Agent, Process};
+use crate::agent::{Agent, Process, SECOND};
 use crate::network::Place;
 use crate::probe::Media;
 use crate::proxy::Proxy;
@@ -141,16 +141,3 @@ fn a_call_comes_through_the_proxy_of_another_stack() {
     assert_eq!(cause(&agent), "bye_of_caller");
     agent.stop();
 }
-
-/// The second agent, outside, with the called side behind it.
-const SECOND: &str = r#"
-[listen]
-udp = ["198.51.100.9:5070"]
-[listen.sctp]
-addresses = ["198.51.100.9"]
-encapsulation_port = 9899
-[[routes]]
-to = "198.51.100.9:5060"
-[metrics]
-listen = "127.0.0.1:9627"
-"#;

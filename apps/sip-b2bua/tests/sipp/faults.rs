@@ -1,4 +1,4 @@
-//! What may fail around a call: the middlebox, its ruleset, its answers, the connection to the next hop. Each has the outcome that
+//! What may fail around a call: the middlebox, its ruleset, its answers, the connection to the next hop or one of its paths. Each has the outcome that
 //! docs/sip.md promises, and nothing stays open.
 
 use std::io::Read;
@@ -64,6 +64,17 @@ fn a_middlebox_that_is_killed_ends_no_call_and_new_ones_are_refused_until_it_is_
     end(&agent, phones, &media);
     assert_eq!(causes(&agent), ["no_pinhole", "bye_of_caller"]);
     agent.stop();
+}
+
+#[test]
+fn nothing_stays_open_beyond_the_lifetime_though_nobody_is_left_who_would_close_it() {
+    let Some(mut agent) = Agent::with_lifetime(3) else { return };
+    let (_phones, media) = call_with_media(&agent);
+    agent.kill();
+    agent.middlebox.kill();
+    // It is the kernel that counts the time.
+    agent.middlebox.wait_until_without_pinholes(&agent.network);
+    wait_for_media(&agent, &media, false);
 }
 
 #[test]
@@ -175,5 +186,43 @@ fn a_half_open_connection_costs_one_call_and_the_next_one_has_a_new_connection()
     });
     agent.wait_until_closed();
     assert_eq!(causes(&agent), ["busy", "unreachable", "busy"]);
+    agent.stop();
+}
+
+/// Neither side hears the other any more at the addresses that the association began with.
+fn lose_first_path(agent: &Agent) {
+    for (place, peer) in [(Place::Middle, OUTSIDE), (Place::Outside, "198.51.100.1")] {
+        agent.network.lose(place, "input", &format!("ip saddr {peer} udp dport 9899"));
+    }
+}
+
+#[test]
+fn a_path_that_is_lost_ends_no_call_and_the_next_one_takes_the_other_path() {
+    let Some((agent, second)) = Agent::with_second_at_two_addresses() else { return };
+    let (mut phones, media) = call_with_media(&agent);
+    agent.wait_for("sip_connections 1");
+    lose_first_path(&agent);
+    let log = || agent.log() + &second.log();
+    let mut asked = vec![Method::Invite, Method::Ack];
+    for is_last in [false, true] {
+        phones.hang_up();
+        asked.push(Method::Bye);
+        phones.wait_until_asked(&asked, log);
+        agent.wait_until_closed();
+        second.wait_for(&agent.network, "sip_calls 0");
+        wait_for_media(&agent, &media, false);
+        if !is_last {
+            phones.call();
+            assert_eq!(phones.wait_for_answer(2, log).0, 200);
+            asked.extend([Method::Invite, Method::Ack]);
+            phones.wait_until_asked(&asked, log);
+            wait_for_media(&agent, &media, true);
+        }
+    }
+    // It is the same association: a new one to the first address would not have been answered.
+    agent.wait_for("sip_connections 1");
+    second.wait_for(&agent.network, "sip_connections 1");
+    assert_eq!(causes(&agent), ["bye_of_caller", "bye_of_caller"]);
+    second.stop();
     agent.stop();
 }

@@ -15,9 +15,14 @@ pub(crate) struct Middlebox(Child);
 impl Middlebox {
     /// Starts it in the middle. Who connects tries until it listens.
     pub(crate) fn start(network: &Network) -> Self {
+        Self::start_with(network, "")
+    }
+
+    /// Starts it with further settings.
+    pub(crate) fn start_with(network: &Network, further: &str) -> Self {
         let program = std::env::current_exe().unwrap();
         let mut command = network.command(Place::Middle, program.to_str().unwrap());
-        command.args(["--exact", ROLE, "--nocapture"]).env(VARIABLE, "1");
+        command.args(["--exact", ROLE, "--nocapture"]).env(VARIABLE, further);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::inherit());
         Self(command.spawn().unwrap())
     }
@@ -30,20 +35,12 @@ impl Middlebox {
 
     /// Has the network lose everything that it says, its answers to SIMCO among them.
     pub(crate) fn lose_what_it_says(&self, network: &Network) {
-        let rule = format!(
-            "table inet loss {{ chain output {{ type filter hook output priority 0; tcp sport {PORT} drop; }}; }}"
-        );
-        self.nft(network, &[&rule]);
+        network.lose(Place::Middle, "output", &format!("tcp sport {PORT}"));
     }
 
     /// Lets through again what it says; what was lost is repeated by TCP.
     pub(crate) fn let_it_speak(&self, network: &Network) {
-        self.nft(network, &["delete table inet loss"]);
-    }
-
-    fn nft(&self, network: &Network, command: &[&str]) {
-        let status = network.command(Place::Middle, "nft").args(command).status().unwrap();
-        assert!(status.success(), "{command:?}: {:?}", self.0);
+        network.lose_nothing(Place::Middle);
     }
 
     /// Waits until the kernel has its table, and in it no pinhole.
@@ -87,10 +84,9 @@ impl Drop for Middlebox {
 /// The role of the process; in the tests' own process there is nothing to do.
 #[test]
 fn serves_until_nobody_holds_its_input() {
-    if std::env::var_os(VARIABLE).is_none() {
-        return;
-    }
-    let middlebox = Embedded::start(Settings::parse(SETTINGS, Path::new(".")).unwrap()).unwrap();
+    let Ok(further) = std::env::var(VARIABLE) else { return };
+    let settings = Settings::parse(&format!("{SETTINGS}{further}"), Path::new(".")).unwrap();
+    let middlebox = Embedded::start(settings).unwrap();
     let _closed = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
     middlebox.stop();
 }

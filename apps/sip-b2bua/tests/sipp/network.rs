@@ -82,6 +82,34 @@ impl Network {
         ip(&[&["-n", name.as_str()], arguments].concat())
     }
 
+    /// Lays a second cable to the outside, over which the middle and it reach each other as well.
+    pub(crate) fn add_path(&self) {
+        let (here, there) = (self.name(Place::Outside), self.name(Place::Middle));
+        ip(&["-n", &here, "link", "add", "eth1", "type", "veth", "peer", "name", "out1", "netns", &there])
+            .unwrap();
+        for (place, link, address) in
+            [(Place::Outside, "eth1", "203.0.113.9/24"), (Place::Middle, "out1", "203.0.113.1/24")]
+        {
+            self.ip(place, &["addr", "add", address, "dev", link]).unwrap();
+            self.ip(place, &["link", "set", link, "up"]).unwrap();
+        }
+    }
+
+    /// Has a place lose what fits a rule of nftables, at a hook, until [`lose_nothing`](Self::lose_nothing).
+    pub(crate) fn lose(&self, place: Place, hook: &str, what: &str) {
+        let chain = format!("chain {hook} {{ type filter hook {hook} priority 0; {what} drop; }}");
+        self.nft(place, &format!("table inet loss {{ {chain}; }}"));
+    }
+
+    pub(crate) fn lose_nothing(&self, place: Place) {
+        self.nft(place, "delete table inet loss");
+    }
+
+    fn nft(&self, place: Place, command: &str) {
+        let status = self.command(place, "nft").arg(command).status().unwrap();
+        assert!(status.success(), "{command}");
+    }
+
     /// Takes the cable of a place out, or puts it in again.
     pub(crate) fn set_link(&self, place: Place, state: &str) {
         self.ip(place, &["link", "set", "eth0", state]).unwrap();

@@ -202,6 +202,8 @@ impl Phones {
         while let Some(event) = self.callee.endpoint.poll_event() {
             self.on_event_of_callee(event);
         }
+        self.caller.flush();
+        self.callee.flush();
     }
 
     fn on_event_of_caller(&mut self, event: Event) {
