@@ -1,25 +1,30 @@
 //! A call with media: caller, back-to-back user agent, middlebox on nftables and called side, in network namespaces of their own. Who
-//! said what to whom is printed as a ladder, and whether media pass before, during and after the call.
+//! said what to whom is printed as a ladder, and whether media pass before, during and after the call; with `--html FILE` a page with
+//! a picture of it is written, too.
 //!
 //! ```sh
-//! cargo run -p sip-b2bua --example call        # as root, with `ip` and `nft`
+//! cargo run -p sip-b2bua --example call                        # as root, with `ip` and `nft`
+//! cargo run -p sip-b2bua --example call -- --html call.html
 //! ```
 #![allow(clippy::unwrap_used, reason = "an example that cannot go on says where")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "its purpose, and why it cannot do it")]
 
+mod ladder;
 #[allow(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/sipp/network.rs"]
+#[path = "../../tests/sipp/network.rs"]
 mod network;
 #[allow(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/sipp/phone.rs"]
+#[path = "../../tests/sipp/phone.rs"]
 mod phone;
 #[allow(dead_code, reason = "the tests use the rest")]
-#[path = "../tests/sipp/probe.rs"]
+#[path = "../../tests/sipp/probe.rs"]
 mod probe;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use clap::Parser;
+use ladder::{AGENT, CALLED, CALLER, Ladder, MIDDLE, Step};
 use network::{Network, Place};
 use phone::{Phones, Who};
 use probe::Media;
@@ -31,7 +36,16 @@ mod agent {
     pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 }
 
+/// A call with media through agent and middlebox, between network namespaces
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Write a page with a picture of the call to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
 fn main() {
+    let arguments = Arguments::parse();
     let Some(network) = Network::new() else { return };
     let folder = std::env::temp_dir().join(format!("sip-b2bua-call-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -57,11 +71,17 @@ fn main() {
     middlebox.stop();
     // It is in a folder for temporary files.
     let _stays = std::fs::remove_dir_all(folder);
-    println!("{ladder}");
+    println!("{}", ladder.text());
+    if let Some(file) = arguments.html
+        && let Err(error) = std::fs::write(&file, ladder.page())
+    {
+        eprintln!("--html {}: {error}", file.display());
+        std::process::exit(1);
+    }
 }
 
 /// Places the call, and returns what happened.
-fn call(network: &Network, audit: &PathBuf) -> String {
+fn call(network: &Network, audit: &PathBuf) -> Ladder {
     let media = Media::new(network);
     let passes = || match media.passes() {
         (true, true) => "media pass both ways",
@@ -92,23 +112,8 @@ fn call(network: &Network, audit: &PathBuf) -> String {
         steps.push((at, Step::Arrow { from, to, text: short(&heard.line) }));
     }
     steps.extend(rules(audit));
-    steps.sort_by_key(|(at, _)| *at);
-    draw(&steps)
+    Ladder::new(steps)
 }
-
-/// What happened at a time.
-enum Step {
-    Arrow { from: usize, to: usize, text: String },
-    Note(String),
-}
-
-const CALLER: usize = 0;
-const AGENT: usize = 1;
-const MIDDLE: usize = 2;
-const CALLED: usize = 3;
-const NAMES: [&str; 4] = ["caller", "sip-b2bua", "middlebox", "called side"];
-/// Columns from one line of the ladder to the next.
-const WIDTH: usize = 26;
 
 /// Returns what the middlebox has written down about pinholes.
 fn rules(audit: &PathBuf) -> Vec<(Duration, Step)> {
@@ -130,42 +135,6 @@ fn short(line: &str) -> String {
         Some(status) => status.to_owned(),
         None => line.split(' ').next().unwrap_or_default().to_owned(),
     }
-}
-
-fn draw(steps: &[(Duration, Step)]) -> String {
-    let begin = steps.first().map(|(at, _)| *at).unwrap_or_default();
-    let mut text = String::from("\n            ");
-    for name in NAMES {
-        text.push_str(&format!("{name:<WIDTH$}"));
-    }
-    for (at, step) in steps {
-        let line = match step {
-            Step::Arrow { from, to, text } => arrow(*from, *to, text),
-            Step::Note(note) => format!("{} · {note}", rungs()),
-        };
-        text.push_str(&format!("\n{:8.1} ms {line}", (*at - begin).as_secs_f64() * 1e3));
-    }
-    text
-}
-
-fn rungs() -> String {
-    format!("{}│", format!("│{}", " ".repeat(WIDTH - 1)).repeat(NAMES.len() - 1))
-}
-
-/// Draws an arrow from one line to another, with its text in the middle.
-fn arrow(from: usize, to: usize, text: &str) -> String {
-    let (left, right) = (from.min(to) * WIDTH, from.max(to) * WIDTH);
-    let room = right - left - 1;
-    let text: String = text.chars().take(room - 4).collect();
-    let body = format!("{:─^room$}", format!(" {text} "));
-    let mut line: Vec<char> = rungs().chars().collect();
-    line.splice(left + 1..right, body.chars());
-    if from < to {
-        line[right - 1] = '►';
-    } else {
-        line[left + 1] = '◄';
-    }
-    line.into_iter().collect()
 }
 
 fn now() -> Duration {
