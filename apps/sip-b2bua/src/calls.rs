@@ -39,7 +39,7 @@ pub use self::call::{CallId, PinholeId};
 pub use self::firewall::{Demand, Refusal};
 pub use self::hops::{HopAddress, HopName, NextHop};
 pub use self::record::Record;
-pub use self::settings::{CallSettings, Route};
+pub use self::settings::{AuthenticationSettings, CallSettings, Route};
 
 use self::call::{Call, Side};
 use crate::pinhole::Pinhole;
@@ -62,10 +62,9 @@ pub struct Calls {
     armed: BTreeMap<CallId, Instant>,
     demands: VecDeque<Demand>,
     records: VecDeque<Record>,
-    rate: admission::Rate,
+    admission: admission::Admission,
     counters: CallCounters,
     drawn: u64,
-    is_draining: bool,
 }
 
 /// The purpose that a transaction serves.
@@ -136,7 +135,7 @@ impl Calls {
     pub fn new(settings: CallSettings, mut endpoint: EndpointConfig, seed: [u8; 32]) -> Self {
         endpoint.extensions = forward::EXTENSIONS.map(str::to_owned).to_vec();
         Self {
-            rate: admission::Rate::new(settings.calls_per_second),
+            admission: admission::Admission::new(&settings, seed),
             settings,
             endpoint: Endpoint::new(endpoint, seed),
             calls: BTreeMap::new(),
@@ -150,7 +149,6 @@ impl Calls {
             records: VecDeque::new(),
             counters: CallCounters::default(),
             drawn: 0,
-            is_draining: false,
         }
     }
 
@@ -192,7 +190,7 @@ impl Calls {
 
     /// Takes no more calls; those that are up go on.
     pub const fn drain(&mut self) {
-        self.is_draining = true;
+        self.admission.drain();
     }
 
     /// Ends every call, with BYE or a refusal.
@@ -205,7 +203,7 @@ impl Calls {
 
     /// Goes by other settings from now on. Middleboxes stay those that there were, by their number.
     pub fn set_settings(&mut self, settings: CallSettings) {
-        self.rate.set(settings.calls_per_second);
+        self.admission.set(&settings);
         self.hops.keep(|name| settings.names().any(|other| other == name));
         self.settings = settings;
     }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! [`Calls`] knows calls and is tested in virtual time; everything else here carries octets, asks middleboxes, counts, and
-//! reads the configuration. What is not here: digest
-//! authentication, NAT middleboxes (PRR). The configuration has no words for them; a peer that requires an extension that does
+//! reads the configuration. What is not here: NAT
+//! middleboxes (PRR), answers of its own to challenges. The configuration has no words for them; a peer that requires an extension that does
 //! not work through the agent is answered with 420.
 #![forbid(unsafe_code)]
 
@@ -24,8 +24,8 @@ mod records;
 mod server;
 
 pub use calls::{
-    BOUNDS_MS, CallCounters, CallId, CallSettings, Calls, Demand, Histogram, HopAddress, HopName, NextHop,
-    PinholeId, Record, Refusal, Route,
+    AuthenticationSettings, BOUNDS_MS, CallCounters, CallId, CallSettings, Calls, Demand, Histogram,
+    HopAddress, HopName, NextHop, PinholeId, Record, Refusal, Route,
 };
 pub use config::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings, TlsSettings};
 pub use pinhole::Pinhole;

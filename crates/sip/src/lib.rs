@@ -14,8 +14,9 @@
 //!   that are repeated until they are acknowledged, symmetric responses (RFC 3581), answers to malformed, merged and
 //!   unsupported requests, limits.
 //! * **[`Dialog`]**: route sets, targets, order of requests.
+//! * **[`Authenticator`]**: challenges by digest, and their answers (RFC 7616, RFC 8760).
 //!
-//! Not here: sockets, clocks, DNS (RFC 3263), TLS, authentication (RFC 8760), reliable provisional responses (RFC 3262), session
+//! Not here: sockets, clocks, DNS (RFC 3263), TLS, answers to challenges of others, reliable provisional responses (RFC 3262), session
 //! timers (RFC 4028); a peer that requires one of the last two is told so with 420, unless
 //! [`EndpointConfig::extensions`] has them, for a user that sees to them itself. Time and octets come in, octets and events
 //! go out. Every rule that is kept stands in a table, with its test, in `docs/sip.md`.
@@ -41,6 +42,7 @@
 
 mod answer;
 mod dialog;
+mod digest;
 mod endpoint;
 mod essentials;
 mod framer;
@@ -55,6 +57,7 @@ mod uri;
 mod via;
 
 pub use dialog::{Dialog, DialogError, Order};
+pub use digest::{Authentication, Authenticator};
 pub use endpoint::{
     CancelOutcome, Counters, Endpoint, EndpointConfig, Event, Failure, TransactionId, Transmit,
 };

@@ -26,6 +26,8 @@ impl Status {
     pub const OK: Self = Self(200);
     /// 400 Bad Request: the request is malformed.
     pub const BAD_REQUEST: Self = Self(400);
+    /// 401 Unauthorized: the sender of the request has to prove who it is.
+    pub const UNAUTHORIZED: Self = Self(401);
     /// 404 Not Found: there is no such user here.
     pub const NOT_FOUND: Self = Self(404);
     /// 405 Method Not Allowed: the method is known, but not allowed for this address.
@@ -105,6 +107,7 @@ impl Status {
             183 => "Session Progress",
             200 => "OK",
             400 => "Bad Request",
+            401 => "Unauthorized",
             404 => "Not Found",
             405 => "Method Not Allowed",
             408 => "Request Timeout",
@@ -128,7 +131,7 @@ impl Status {
             101..=199 => "Progress",
             201..=299 => "Accepted",
             300..=399 => "Redirection",
-            401..=499 => "Request Failure",
+            402..=499 => "Request Failure",
             501..=599 => "Server Failure",
             0..=99 | 600.. => "Global Failure",
         }

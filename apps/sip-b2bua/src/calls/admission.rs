@@ -1,33 +1,63 @@
 //! Requests as they come: which begin a call, which belong to one, which are refused.
 
+use std::collections::BTreeMap;
+
 use sip::{
-    Dialog, Essentials, Flow, HeaderName, Method, NameAddr, Order, Request, Response, SipUri, Status,
-    TransactionId,
+    Authentication, Authenticator, Dialog, Essentials, Flow, HeaderName, Method, NameAddr, Order, Request,
+    Response, SipUri, Status, TransactionId,
 };
 use virtual_time::Instant;
 
 use super::call::{Call, CallId, Exchange, Leg, Side, Step};
 use super::ending::Ending;
 use super::record::Record;
-use super::{Calls, Purpose};
+use super::{CallSettings, Calls, Purpose};
+
+/// Whom this agent lets begin a call, and how many.
+#[derive(Debug)]
+pub(super) struct Admission {
+    rate: Rate,
+    is_draining: bool,
+    /// Makes and checks challenges, where callers have to say who they are.
+    authenticator: Authenticator,
+}
+
+impl Admission {
+    pub(super) fn new(settings: &CallSettings, seed: [u8; 32]) -> Self {
+        let rate = Rate {
+            per_second: settings.calls_per_second,
+            left: f64::from(settings.calls_per_second),
+            at: Instant::EPOCH,
+        };
+        let authenticator = Authenticator::new("", BTreeMap::new(), seed);
+        let mut admission = Self { rate, is_draining: false, authenticator };
+        admission.set(settings);
+        admission
+    }
+
+    /// Goes by other settings from now on; challenges stay valid.
+    pub(super) fn set(&mut self, settings: &CallSettings) {
+        self.rate.per_second = settings.calls_per_second;
+        if let Some(settings) = &settings.authentication {
+            self.authenticator.set_users(&settings.realm, settings.users.clone());
+        }
+    }
+
+    /// Takes no more calls.
+    pub(super) const fn drain(&mut self) {
+        self.is_draining = true;
+    }
+}
 
 /// A bucket of permissions, which fills as time passes; it holds those of one second.
 #[derive(Debug)]
-pub(super) struct Rate {
+struct Rate {
     per_second: u32,
     left: f64,
     at: Instant,
 }
 
 impl Rate {
-    pub(super) fn new(per_second: u32) -> Self {
-        Self { per_second, left: f64::from(per_second), at: Instant::EPOCH }
-    }
-
-    pub(super) const fn set(&mut self, per_second: u32) {
-        self.per_second = per_second;
-    }
-
     fn takes(&mut self, now: Instant) -> bool {
         let rate = f64::from(self.per_second);
         self.left = now.since(self.at).as_secs_f64().mul_add(rate, self.left).min(rate);
@@ -117,7 +147,33 @@ impl Calls {
         self.endpoint.respond(now, transaction, &response);
     }
 
-    fn begin(&mut self, now: Instant, asked: Asked, from: Flow) {
+    /// Asks the caller for a proof of who it is, if it has to give one and has not; returns whether it was asked. The proof goes no
+    /// further.
+    fn asks_for_proof(&mut self, now: Instant, asked: &mut Asked, from: Flow) -> bool {
+        let Some(settings) = &self.settings.authentication else { return false };
+        if crate::pinhole::is_inside(&settings.exempt, from.remote.ip()) {
+            return false;
+        }
+        let challenges = match self.admission.authenticator.check(now, &asked.request) {
+            Authentication::User(_) => {
+                self.admission.authenticator.strip(&mut asked.request);
+                return false;
+            }
+            Authentication::Challenge(challenges) => challenges,
+        };
+        *self.counters.refused.entry("no_proof").or_default() += 1;
+        let mut response = Response::to(&asked.request, Status::UNAUTHORIZED, &self.endpoint.tag());
+        for challenge in challenges {
+            response.headers.push(HeaderName::Other("WWW-Authenticate".into()), challenge);
+        }
+        self.endpoint.respond(now, asked.server, &response);
+        true
+    }
+
+    fn begin(&mut self, now: Instant, mut asked: Asked, from: Flow) {
+        if self.asks_for_proof(now, &mut asked, from) {
+            return;
+        }
         let Asked { server: transaction, request, essentials } = &asked;
         let transaction = *transaction;
         let refusal = self.reason_to_refuse(now, request, essentials);
@@ -221,13 +277,13 @@ impl Calls {
         if essentials.from.tag().is_none() {
             return Some(("malformed", denial(Status::BAD_REQUEST, "From Has No Tag")));
         }
-        if self.is_draining {
+        if self.admission.is_draining {
             return Some(("draining", busy("Going Down")));
         }
         if self.calls.len() >= self.settings.most_calls {
             return Some(("too_many_calls", busy("Too Many Calls")));
         }
-        if !self.rate.takes(now) {
+        if !self.admission.rate.takes(now) {
             return Some(("too_fast", busy("Too Many Calls at Once")));
         }
         None

@@ -50,7 +50,8 @@ pub(super) fn session_interval(headers: &Headers) -> Option<Duration> {
 
 fn goes_on(name: &HeaderName) -> bool {
     match name {
-        HeaderName::ContentEncoding
+        HeaderName::Authorization
+        | HeaderName::ContentEncoding
         | HeaderName::ContentType
         | HeaderName::MinSe
         | HeaderName::Reason

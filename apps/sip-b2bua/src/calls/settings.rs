@@ -1,5 +1,7 @@
 //! The settings that calls go by.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -31,8 +33,29 @@ pub struct CallSettings {
     pub most_streams: usize,
     /// The lowest port that a pinhole may be opened for; default 1,024.
     pub lowest_port: u16,
+    /// The callers that have to say who they are; `None`: nobody has to.
+    pub authentication: Option<AuthenticationSettings>,
     /// Signalling peers that may name media addresses on either side of a middlebox, such as proxies; default none.
     pub may_speak_for_others: Vec<Network>,
+}
+
+/// Who has to prove by digest who it is before it may call (RFC 8760).
+#[derive(Clone, PartialEq)]
+pub struct AuthenticationSettings {
+    /// The realm, which callers are shown.
+    pub realm: String,
+    /// The passwords by the names of users.
+    pub users: BTreeMap<String, String>,
+    /// The networks whose callers are believed without a proof.
+    pub exempt: Vec<Network>,
+}
+
+/// Shows no passwords.
+impl fmt::Debug for AuthenticationSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let users = self.users.len();
+        f.debug_struct("AuthenticationSettings").field("realm", &self.realm).field("users", &users).finish()
+    }
 }
 
 /// A rule about where calls go.
@@ -73,6 +96,7 @@ impl CallSettings {
             retry_after_s: 5,
             most_streams: 8,
             lowest_port: 1_024,
+            authentication: None,
             may_speak_for_others: Vec::new(),
         }
     }

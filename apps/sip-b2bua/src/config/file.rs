@@ -1,11 +1,12 @@
 //! The configuration as it is written.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConfigFile {
     pub(super) listen: ListenTable,
@@ -20,6 +21,7 @@ pub(super) struct ConfigFile {
     pub(super) tls: Option<TlsTable>,
     #[serde(default)]
     pub(super) dns: DnsTable,
+    pub(super) authentication: Option<AuthenticationTable>,
     pub(super) metrics: Option<MetricsTable>,
     pub(super) records: Option<RecordsTable>,
 }
@@ -63,6 +65,16 @@ pub(super) enum SipTransport {
     Tcp,
     Tls,
     Sctp,
+}
+
+/// Has no `Debug`, for it has passwords.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AuthenticationTable {
+    pub(super) realm: String,
+    pub(super) users: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) exempt: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -60,6 +60,12 @@ fn every_error_names_key_value_and_bound() {
         (change("to =", "transport = \"tls\"\nto ="), "routes[0].to = 192.0.2.9:5060: listen.tls has no"),
         (change("to =", "tls_name = \"x\"\nto ="), "routes[0].tls_name = x: only with"),
         (add("[tls]\ncertificate = \"none\"\nkey = \"none\"\n"), "tls.certificate = ./none: "),
+        (add("[authentication]\nrealm = \"a\\\"b\"\nusers = {}\n"), "authentication.realm = a\"b: "),
+        (add("[authentication]\nrealm = \"x\"\nusers = {}\n"), "authentication.users = {}: name a user"),
+        (
+            add("[authentication]\nrealm = \"x\"\nusers = { a = \"\" }\n"),
+            "authentication.users.a = \"\": a password",
+        ),
         (change("192.0.2.9:5060", "192.0.2.9"), "routes[0].to = 192.0.2.9: an address with a port"),
         (change("192.0.2.9:5060", "example.org:x"), "routes[0].to = example.org:x: an address with a port"),
         (

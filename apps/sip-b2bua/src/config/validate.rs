@@ -14,10 +14,11 @@ use simco_agent::{Carrier, Middlebox, Transport as SimcoCarrier};
 use sip::{Flow, Host, MessageLimits, Transport};
 
 use super::file::{
-    CallsTable, ConfigFile, LimitsTable, MiddleboxTable, RouteTable, SctpTable, SimcoTransport, SipTransport,
+    AuthenticationTable, CallsTable, ConfigFile, LimitsTable, MiddleboxTable, RouteTable, SctpTable,
+    SimcoTransport, SipTransport,
 };
 use super::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings, TlsSettings};
-use crate::calls::{CallSettings, HopName, NextHop, Route};
+use crate::calls::{AuthenticationSettings, CallSettings, HopName, NextHop, Route};
 
 pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, ConfigError> {
     let sctp = file.listen.sctp.as_ref().map(sctp_listen).transpose()?;
@@ -49,6 +50,8 @@ pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, Conf
         internal.push(networks(&format!("middleboxes[{index}].internal"), &table.internal)?);
     }
     let calls = calls(&file.calls, &file.limits, CallSettings::new(routes, internal))?;
+    let authentication = file.authentication.map(authentication).transpose()?;
+    let calls = CallSettings { authentication, ..calls };
     let connections = file.limits.connections.unwrap_or(4_096);
     at_least("limits.connections", connections, 1)?;
     let connections_per_host = file.limits.connections_per_host.unwrap_or(256);
@@ -120,6 +123,30 @@ fn sctp_listen(table: &SctpTable) -> Result<SctpListen, ConfigError> {
         encapsulation_port: table.encapsulation_port,
         peer_encapsulation_port: ports[1].1,
     })
+}
+
+fn authentication(table: AuthenticationTable) -> Result<AuthenticationSettings, ConfigError> {
+    // What stands between quotation marks in a challenge must not end them.
+    let is_fine =
+        |text: &str| !text.is_empty() && !text.contains(['"', '\\', ':']) && !text.contains(char::is_control);
+    let bound =
+        "quotation marks, backslashes, colons and control characters cannot be in it, nor can it be empty";
+    if !is_fine(&table.realm) {
+        return Err(value("authentication.realm", &table.realm, bound));
+    }
+    if table.users.is_empty() {
+        return Err(value("authentication.users", "{}", "name a user at least; nobody could call"));
+    }
+    for (user, password) in &table.users {
+        if !is_fine(user) {
+            return Err(value("authentication.users", user, bound));
+        }
+        if password.is_empty() {
+            return Err(value(&format!("authentication.users.{user}"), "\"\"", "a password is needed"));
+        }
+    }
+    let exempt = networks("authentication.exempt", &table.exempt)?;
+    Ok(AuthenticationSettings { realm: table.realm, users: table.users, exempt })
 }
 
 fn route(at: usize, table: &RouteTable, listen: &Listen) -> Result<Route, ConfigError> {

@@ -7,6 +7,8 @@ use core::fmt;
 pub enum HeaderName {
     /// The header field Allow, which lists the methods that its sender accepts.
     Allow,
+    /// The header field Authorization, by which the sender of a request proves who it is.
+    Authorization,
     /// The header field Call-ID, compact `i`, which all messages of a dialog have in common.
     CallId,
     /// The header field Contact, compact `m`, which says where its sender is reached directly.
@@ -82,7 +84,7 @@ impl fmt::Display for HeaderName {
 }
 
 /// Names with their long and compact forms (RFC 3261 §20, RFC 4028 §4).
-const KNOWN: [(HeaderName, &str, &str); 23] = [
+const KNOWN: [(HeaderName, &str, &str); 24] = [
     (HeaderName::Via, "Via", "v"),
     (HeaderName::From, "From", "f"),
     (HeaderName::To, "To", "t"),
@@ -94,6 +96,7 @@ const KNOWN: [(HeaderName, &str, &str); 23] = [
     (HeaderName::ContentType, "Content-Type", "c"),
     (HeaderName::ContentEncoding, "Content-Encoding", "e"),
     (HeaderName::Allow, "Allow", ""),
+    (HeaderName::Authorization, "Authorization", ""),
     (HeaderName::MinSe, "Min-SE", ""),
     (HeaderName::ProxyRequire, "Proxy-Require", ""),
     (HeaderName::RAck, "RAck", ""),

@@ -122,7 +122,8 @@ fn too_many_calls_are_refused_with_a_time_to_come_back() {
 #[test]
 fn calls_faster_than_allowed_are_refused() {
     let mut world = World::new();
-    world.calls.rate = super::super::admission::Rate::new(2);
+    let two = CallSettings { calls_per_second: 2, ..settings(Transport::UDP) };
+    world.calls.admission = super::super::admission::Admission::new(&two, [0; 32]);
     let mut codes = Vec::new();
     for number in 0..4 {
         let mut request = invite(OFFER);
@@ -167,4 +168,52 @@ fn a_callee_without_a_contact_is_no_callee() {
     world.callee.respond(world.now, transaction, &Response::to(&request, Status::OK, "callee"));
     world.settle();
     assert_eq!((world.told().0, world.calls.len(), world.open.len()), (vec![100, 502], 0, 0));
+}
+
+/// The answer to the challenge of a 401, by the user `alice`.
+fn proof(response: &Response, password: &str) -> String {
+    let challenge = response.headers.first(&HeaderName::Other("WWW-Authenticate".into())).unwrap();
+    let nonce = challenge.split("nonce=\"").nth(1).unwrap().split('"').next().unwrap();
+    let hash = |text: String| {
+        use sha2::{Digest, Sha256};
+        Sha256::digest(text).iter().map(|octet| format!("{octet:02x}")).collect::<String>()
+    };
+    let uri = invite("").uri;
+    let (first, second) = (hash(format!("alice:here:{password}")), hash(format!("INVITE:{uri}")));
+    let response = hash(format!("{first}:{nonce}:00000001:c:auth:{second}"));
+    format!(
+        "Digest username=\"alice\", realm=\"here\", nonce=\"{nonce}\", uri=\"{uri}\", response=\"{response}\", \
+         algorithm=SHA-256, cnonce=\"c\", qop=auth, nc=00000001"
+    )
+}
+
+#[test]
+fn who_has_to_say_who_it_is_calls_after_a_proof_that_goes_no_further() {
+    // RFC 3261 §22.2, RFC 8760.
+    for (password, status) in [("wonder", None), ("guess", Some(401))] {
+        let mut world = World::new();
+        let users = [("alice".to_owned(), "wonder".to_owned())].into();
+        let exempt = vec![Network::new("192.0.2.0".parse().unwrap(), 24)];
+        let realm = "here".to_owned();
+        let mut settings = settings(Transport::UDP);
+        settings.authentication = Some(AuthenticationSettings { realm, users, exempt });
+        world.calls.set_settings(settings);
+        world.invite(OFFER);
+        let Some(Event::Response { response, .. }) = world.caller.poll_event() else { panic!("no response") };
+        assert_eq!((response.status.code(), world.asked, world.calls.len()), (401, 0, 0));
+        let mut again = invite(OFFER);
+        again.headers.set(&HeaderName::CSeq, "2 INVITE");
+        again.headers.push(HeaderName::Authorization, proof(&response, password));
+        again.headers.push(HeaderName::Authorization, "Digest realm=\"there\"");
+        world.caller.request(world.now, again, Flow::new(Transport::UDP, address(AGENT))).unwrap();
+        world.settle();
+        match status {
+            Some(status) => assert_eq!((world.told().0, world.asked), (vec![status], 0)),
+            None => {
+                let (_, request) = world.received();
+                let left: Vec<&str> = request.headers.all(&HeaderName::Authorization).collect();
+                assert_eq!(left, ["Digest realm=\"there\""]);
+            }
+        }
+    }
 }
