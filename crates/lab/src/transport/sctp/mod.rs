@@ -13,12 +13,13 @@ use std::collections::BTreeSet;
 use models::resequencing;
 use netsim::sctp::SctpHost;
 use sctp_core::{Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
+use virtual_time::Instant;
 
 pub use self::carrier::{Carrier, EncapsulationPorts};
 pub use self::options::{
     CarrierName, InitialWindowName, PathOptions, SctpOptions, StartUpName, ValidationName, WindowOptions,
 };
-use self::simulated::{Opening, SctpClient, SctpServer};
+use self::simulated::{Move, Opening, SctpClient, SctpServer};
 use super::error::number;
 use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
@@ -95,7 +96,14 @@ impl Transport for Sctp {
             Some(CarrierName::Ip) | None => Encapsulation::Ip,
         };
         let to = vec![Destination { address: ends.first[1], encapsulation }];
-        let opening = Opening { at: ends.begin_at(), to, port, config: config.clone() };
+        let opening = Opening {
+            at: ends.begin_at(),
+            to,
+            port,
+            config: config.clone(),
+            priorities: ends.plan.sctp.messages.priorities.clone(),
+            moves: moves(ends)?,
+        };
         let client = SctpClient::new(ends.client()?, opening, delivery(ends.plan));
         let server = SctpServer::new(ends.server()?);
         let client = SctpHost::new(endpoint(0, "client")?, client);
@@ -108,8 +116,14 @@ impl Transport for Sctp {
     }
 
     fn refused_on_real_packets(&self, flow: &FlowPlan) -> Option<(&'static str, &'static str)> {
-        let is_refused = flow.sctp.carrier == Some(CarrierName::Ip);
-        is_refused.then_some(("sctp.carrier", "between namespaces UDP carries SCTP"))
+        if flow.sctp.carrier == Some(CarrierName::Ip) {
+            return Some(("sctp.carrier", "between namespaces UDP carries SCTP"));
+        }
+        if flow.sctp.paths.moves_at.is_some() {
+            return Some(("sctp.paths.moves_at", "each namespace has one address"));
+        }
+        let has_priorities = !flow.sctp.messages.priorities.is_empty();
+        has_priorities.then_some(("sctp.messages.priorities", "on real packets all streams are alike"))
     }
 
     fn load<'a>(&'a self, errand: Errand<'a>) -> Task<'a, Result<FlowRun, RealError>> {
@@ -119,6 +133,15 @@ impl Transport for Sctp {
     fn listen<'a>(&'a self, at: Listening<'a>) -> Task<'a, Result<Vec<Listener>, RealError>> {
         Box::pin(real::listen(at))
     }
+}
+
+/// Returns when the client moves, and the address of the server that it then sends to.
+fn moves(ends: &Ends<'_>) -> Result<Option<Move>, FlowError> {
+    let Some(after) = ends.plan.sctp.paths.moves_at else { return Ok(None) };
+    let to = ends.addresses[1].iter().find(|address| **address != ends.first[1]);
+    let because = "the server has one address: a second link of its own takes another one";
+    let to = to.copied().ok_or(because).map_err(FlowError::at("sctp.paths.moves_at"))?;
+    Ok(Some(Move { at: Instant::EPOCH + after.0, to }))
 }
 
 fn delivery(flow: &FlowPlan) -> Delivery {

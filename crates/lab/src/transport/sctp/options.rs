@@ -57,6 +57,9 @@ pub struct MessageOptions {
     pub interleaving: Option<bool>,
     /// The order in which streams send. Default as the profile has it.
     pub scheduler: Option<SchedulerName>,
+    /// The priorities of the client's first streams under the scheduler `priority`: lower goes first. Default 256 for each.
+    #[serde(default)]
+    pub priorities: Vec<u16>,
 }
 
 impl MessageOptions {
@@ -82,6 +85,9 @@ pub struct PathOptions {
     pub potentially_failed: Option<u32>,
     /// The interval of HEARTBEATs, HB.interval. Default as the profile has it.
     pub heartbeat: Option<Span>,
+    /// The time at which the client makes the path to the server's next address the primary one: the association goes on over another
+    /// network, and both go on working. Default never.
+    pub moves_at: Option<Span>,
 }
 
 impl PathOptions {
@@ -206,6 +212,8 @@ pub enum SchedulerName {
     RoundRobin,
     /// Streams take turns, a packet each.
     RoundRobinPerPacket,
+    /// The stream with the least number in `priorities` first; the others wait.
+    Priority,
     /// Every stream gets the same octets.
     FairCapacity,
 }
@@ -216,6 +224,7 @@ impl SchedulerName {
             Self::FirstComeFirstServed => sctp_core::StreamScheduler::FirstComeFirstServed,
             Self::RoundRobin => sctp_core::StreamScheduler::RoundRobin,
             Self::RoundRobinPerPacket => sctp_core::StreamScheduler::RoundRobinPerPacket,
+            Self::Priority => sctp_core::StreamScheduler::Priority,
             Self::FairCapacity => sctp_core::StreamScheduler::FairCapacity,
         }
     }

@@ -1,5 +1,7 @@
 //! Client and server on top of the SCTP that ships.
 
+use core::net::IpAddr;
+
 use netsim::sctp::{Application, SctpHost};
 use sctp_core::{
     AssociationConfig, AssociationId, Delivery, Destination, Endpoint, Event, Message, PayloadProtocolId,
@@ -19,6 +21,8 @@ pub(super) struct SctpClient {
     delivery: Delivery,
     id: Option<AssociationId>,
     is_room: bool,
+    priorities: Vec<u16>,
+    moves: Option<Move>,
     /// The counters of the association when it ended.
     last_counts: Option<TransportCounts>,
 }
@@ -29,11 +33,32 @@ pub(super) struct Opening {
     pub(super) to: Vec<Destination>,
     pub(super) port: SctpPort,
     pub(super) config: AssociationConfig,
+    /// The priorities of the first streams.
+    pub(super) priorities: Vec<u16>,
+    pub(super) moves: Option<Move>,
+}
+
+/// A move of the association to another network.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Move {
+    pub(super) at: Instant,
+    /// The address of the peer whose path becomes the primary one.
+    pub(super) to: IpAddr,
 }
 
 impl SctpClient {
-    pub(super) fn new(client: Client, opening: Opening, delivery: Delivery) -> Self {
-        Self { client, opening: Some(opening), delivery, id: None, is_room: false, last_counts: None }
+    pub(super) fn new(client: Client, mut opening: Opening, delivery: Delivery) -> Self {
+        let (priorities, moves) = (core::mem::take(&mut opening.priorities), opening.moves.take());
+        Self {
+            client,
+            opening: Some(opening),
+            delivery,
+            id: None,
+            is_room: false,
+            priorities,
+            moves,
+            last_counts: None,
+        }
     }
 
     fn open(&mut self, now: Instant, endpoint: &mut Endpoint) {
@@ -41,6 +66,28 @@ impl SctpClient {
         match endpoint.connect(now, &opening.to, opening.port, opening.config) {
             Ok(id) => self.id = Some(id),
             Err(error) => self.client.fail(error.to_string()),
+        }
+    }
+
+    /// Gives the streams their priorities, before anything is sent.
+    fn prefer(&mut self, endpoint: &mut Endpoint, id: AssociationId) {
+        for (stream, priority) in (0..).zip(&self.priorities) {
+            if let Err(error) = endpoint.set_stream_priority(id, StreamId::new(stream), *priority) {
+                return self.client.fail(error.to_string());
+            }
+        }
+    }
+
+    fn move_on(&mut self, now: Instant, endpoint: &mut Endpoint) {
+        let Some(id) = self.id else { return };
+        let Some(Move { to, .. }) = self.moves.take_if(|moves| moves.at <= now) else { return };
+        let paths = endpoint.association(id).map(|association| association.statistics().paths);
+        let path = paths.and_then(|paths| paths.into_iter().find(|path| path.address == to));
+        let moved = path.map(|path| endpoint.set_primary(now, id, path.path));
+        match moved {
+            Some(Ok(())) => {}
+            Some(Err(error)) => self.client.fail(error.to_string()),
+            None => self.client.fail(format!("the association has no path to {to}")),
         }
     }
 
@@ -67,6 +114,7 @@ impl Application for SctpClient {
         match News::from(event) {
             News::Up => {
                 self.is_room = true;
+                self.prefer(endpoint, id);
                 self.client.begin(now);
                 self.client.handle_timeout(now);
             }
@@ -92,11 +140,13 @@ impl Application for SctpClient {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let opening = self.opening.as_ref().map(|opening| opening.at);
-        opening.into_iter().chain(self.client.poll_timeout()).min()
+        let moves = self.moves.filter(|_| self.id.is_some()).map(|moves| moves.at);
+        opening.into_iter().chain(moves).chain(self.client.poll_timeout()).min()
     }
 
     fn handle_timeout(&mut self, now: Instant, endpoint: &mut Endpoint) {
         self.open(now, endpoint);
+        self.move_on(now, endpoint);
         self.client.handle_timeout(now);
         self.offer(now, endpoint);
     }
