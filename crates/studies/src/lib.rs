@@ -138,6 +138,11 @@ pub const PAGES: &[PageSpec] = &[
         make: s5::fig4,
     },
     PageSpec {
+        id: "S5-resumed",
+        title: "After a handover, a start-up that knows what is wanted",
+        make: s5::resumed,
+    },
+    PageSpec {
         id: "now-streams",
         title: "Streams of SCTP, streams of QUIC, parallel TCP connections",
         make: now::streams,

@@ -1,8 +1,10 @@
 //! S5: the delay penalty of slow start on a new path.
 
 mod frames;
+mod resumed;
 
 pub(super) use frames::fig3;
+pub(super) use resumed::resumed;
 
 use core::num::NonZeroU32;
 use core::time::Duration;
