@@ -148,7 +148,7 @@ mod tests {
         let [slow, resumed] =
             [SLOW, RESUME].map(|start_up| Estimate::exact(longest.at("30kB-200ms", start_up).unwrap()));
         let verdicts = |near: Estimate, within: Estimate| {
-            [NEAR_1S.judge("", near), WITHIN_60.judge("", within)].map(|statement| statement.verdict)
+            [NEAR_1S.judge("", near), WITHIN_60.judge("", within)].map(|statement| statement.verdict())
         };
         assert_eq!(verdicts(slow, resumed), [Verdict::Reproduced; 2]);
         assert_eq!(verdicts(resumed, slow), [Verdict::NotReproduced; 2]);
