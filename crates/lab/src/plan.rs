@@ -6,7 +6,7 @@
 //! ```
 //!
 //! What can be said in a plan is what [`Scenario`](crate::simulation::Scenario) has fields for, and `title`, `description`,
-//! `seeds`, `factors`, `cases`. `docs/plans.md` says it for readers of plans.
+//! `seeds`, `factors`, `cases`, `campaign`. `docs/plans.md` says it for readers of plans.
 
 mod execute;
 mod file;
@@ -14,7 +14,7 @@ mod result;
 mod tally;
 
 pub use execute::{PlanOutcome, PlanWorld, Progress, RunOptions, spread};
-pub use file::{Cell, Plan, PlanError};
+pub use file::{Cell, Plan, PlanError, Precision};
 pub(crate) use result::plain;
-pub use result::{CellResult, RunSummary, SimulationResult, write_plan_report};
+pub use result::{CellResult, RunSummary, SeedResult, SimulationResult, write_plan_report};
 pub use tally::{CellTally, FlowTally, SeedTally};

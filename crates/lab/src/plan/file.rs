@@ -1,12 +1,17 @@
 //! The way from the text of a plan to its cells, with the line and the key of whatever is wrong.
 
+mod precision;
+mod written;
+
 use std::collections::BTreeMap;
 
+pub use precision::Precision;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
+use self::written::written;
 use crate::simulation::{Scenario, check};
 
 /// A plan of simulations: one scenario per combination of levels, each with every seed.
@@ -18,6 +23,8 @@ pub struct Plan {
     pub description: String,
     /// One run of every cell for each. Default 1 to 10.
     pub seeds: Vec<u64>,
+    /// The precision at which a cell of a campaign ends before its last seed. Default: every seed is run.
+    pub precision: Option<Precision>,
     /// The cells of the plan, at least one.
     pub cells: Vec<Cell>,
 }
@@ -29,6 +36,8 @@ pub struct Cell {
     pub factors: Vec<(String, serde_json::Value)>,
     /// The scenario that the cell describes.
     pub scenario: Scenario,
+    /// The scenario as the text of a plan, but for its title; equal for cells that say the same in the same words.
+    pub text: String,
 }
 
 /// A mistake in a plan, and its place.
@@ -62,13 +71,14 @@ impl Plan {
         if seeds.is_empty() {
             return Err(source.error(seeds_at, "seeds", "there must be at least one seed"));
         }
+        let precision = source.precision(&mut root)?;
         let mut factors = source.factors(&mut root)?;
         factors.extend(source.cases(&mut root)?);
         let cells = combinations(&factors)
             .iter()
             .map(|levels| source.cell(&root, levels))
             .collect::<Result<_, _>>()?;
-        Ok(Self { title, description, seeds, cells })
+        Ok(Self { title, description, seeds, precision, cells })
     }
 }
 
@@ -147,6 +157,15 @@ impl<'i> Source<'i> {
         read.map(Some).map_err(|error| self.error(offset, key, error.message()))
     }
 
+    fn precision(self, root: &mut Table<'i>) -> Result<Option<Precision>, PlanError> {
+        let place = root.get_ref().get("campaign").map_or(0, |campaign| campaign.span().start);
+        let precision = self.take::<Precision>(root, "campaign")?;
+        match precision.as_ref().and_then(Precision::mistake) {
+            Some((key, because)) => Err(self.error(place, key, because)),
+            None => Ok(precision),
+        }
+    }
+
     fn factors(self, root: &mut Table<'i>) -> Result<Vec<Factor<'i>>, PlanError> {
         let Some(value) = root.get_mut().remove("factors") else { return Ok(Vec::new()) };
         let mut settings = Vec::new();
@@ -204,7 +223,7 @@ impl<'i> Source<'i> {
             self.error(offset_of(root.get_ref(), &key).unwrap_or(0), key, because)
         })?;
         let factors = levels.iter().map(|(name, level)| ((*name).to_owned(), level.shown.clone())).collect();
-        Ok(Cell { factors, scenario })
+        Ok(Cell { factors, scenario, text: written(root.get_ref()) })
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::execute::PlanOutcome;
 use super::file::Plan;
 use super::tally::{CellTally, FlowTally};
+use crate::simulation::RunOutcome;
 use crate::statistics::{Distribution, half_width, mean};
 use crate::summary::{ResponseResult, SCHEMA};
 use crate::transport::settings;
@@ -55,6 +56,41 @@ pub struct CellResult {
     pub links: BTreeMap<String, Value>,
     /// The hash of each run, in the order of the seeds.
     pub trace_hashes: Vec<Option<String>>,
+}
+
+/// One run by itself: what a campaign keeps of it. Nothing in it depends on the machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct SeedResult {
+    /// The seed that the run had.
+    pub seed: u64,
+    /// The figures of the run, as those of a cell with this seed alone.
+    pub metrics: Map<String, Value>,
+    /// Figures of every flow, where there are several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub flows: BTreeMap<String, Map<String, Value>>,
+    /// The packets at every link.
+    pub links: BTreeMap<String, Value>,
+    /// The number of events handled.
+    pub events: u64,
+    /// The number of IP packets sent.
+    pub packets: u64,
+    /// The length of the run, in virtual time.
+    pub virtual_s: f64,
+    /// The hash over all packets, equal for equal runs.
+    pub trace_hash: Option<String>,
+}
+
+impl SeedResult {
+    /// Returns what is kept of a run.
+    #[must_use]
+    pub fn new(seed: u64, outcome: RunOutcome) -> Self {
+        let (events, packets, length) = (outcome.events, outcome.packets, outcome.length);
+        let mut tally = CellTally::new(1);
+        tally.add(0, outcome);
+        let CellResult { factors: _, metrics, flows, links, trace_hashes } = CellResult::new(&[], &tally);
+        let trace_hash = trace_hashes.into_iter().next().flatten();
+        Self { seed, metrics, flows, links, events, packets, virtual_s: length.as_secs_f64(), trace_hash }
+    }
 }
 
 /// The effort that a plan took.

@@ -77,3 +77,44 @@ fn cases_change_several_values_at_once() {
     let (name, level) = plan.cells[1].factors.last().unwrap();
     assert_eq!((name.as_str(), level.as_str()), ("case", Some("night")));
 }
+
+#[test]
+fn the_text_of_a_cell_is_a_plan_of_one_cell_that_says_the_same() {
+    let plan = Plan::parse(PLAN).unwrap();
+    for cell in &plan.cells {
+        let alone = Plan::parse(&format!("title = \"alone\"\n{}", cell.text)).unwrap();
+        assert_eq!(alone.cells[0].text, cell.text);
+        assert_eq!(format!("{:?}", alone.cells[0].scenario), format!("{:?}", cell.scenario));
+    }
+}
+
+#[test]
+fn the_text_of_a_cell_knows_neither_spaces_nor_the_order_of_keys_but_that_of_flows() {
+    let text = |from: &str, to: &str| Plan::parse(&PLAN.replacen(from, to, 1)).unwrap().cells[0].text.clone();
+    let swapped = text("delay = \"10ms\"\nloss = \"1%\"", "loss  =  '1%' # as ever\ndelay = \"10ms\"");
+    assert_eq!(swapped, text("", ""));
+    let (left, right) = ("{ from = \"client\", to = \"server\", transport = \"tcp\", rate = 1 }", "[stop]");
+    let two = |first: &str| {
+        let other = if first == "a" { "b" } else { "a" };
+        text(right, &format!("[flows]\n{first} = {left}\n{other} = {left}\n[stop]"))
+    };
+    let plain = "[flows.sip]";
+    assert!(PLAN.contains(plain));
+    assert_ne!(two("a"), two("b"));
+}
+
+#[test]
+fn a_campaign_says_how_precise_it_wants_to_be() {
+    let with =
+        |lines: &str| Plan::parse(&PLAN.replacen("[stop]", &format!("[campaign]\n{lines}\n[stop]"), 1));
+    let precision = with("half_width = \"2%\"").unwrap().precision.unwrap();
+    assert_eq!((precision.figure.as_str(), precision.every), ("response_ms.mean", 10));
+    for (lines, key) in [
+        ("half_width = 0", "campaign.half_width"),
+        ("half_width = 0.02\nevery = 9", "campaign.every"),
+        ("every = 10", "campaign"),
+    ] {
+        let error = with(lines).unwrap_err();
+        assert_eq!((error.line, error.key.as_str()), (15, key), "{error}");
+    }
+}
