@@ -8,6 +8,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::{create_exception, pymodule};
 
+mod campaign;
 mod predict;
 mod simulate;
 mod waiting;
@@ -17,6 +18,10 @@ create_exception!(headway, PlanError, PyValueError, "A plan is wrong; `line` and
 
 #[pymodule]
 mod _headway {
+    #[pymodule_export]
+    const ENGINE: &str = env!("HEADWAY_ENGINE");
+    #[pymodule_export]
+    use super::campaign::{cells, half_width, run_cell};
     #[pymodule_export]
     use super::predict::{distribution, predict};
     #[pymodule_export]

@@ -43,7 +43,7 @@ pub(crate) fn plan_of_json(json: &str) -> PyResult<String> {
 }
 
 /// Says what is wrong with a plan, and where.
-fn wrong(py: Python<'_>, error: &PlanError) -> PyErr {
+pub(crate) fn wrong(py: Python<'_>, error: &PlanError) -> PyErr {
     let refused = crate::PlanError::new_err(error.to_string());
     let value = refused.value(py);
     let placed = value.setattr("line", error.line).and_then(|()| value.setattr("key", &error.key));

@@ -8,15 +8,31 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import _headway
 from ._headway import ModelError, PlanError
+from ._inputs import at_least_one, chosen_seeds, flat, plan_text
+from .campaign import Campaign, CampaignError, StoreError, campaign
 
-__all__ = ["ModelError", "PlanError", "Result", "distribution", "predict", "simulate"]
+__all__ = [
+    "Campaign",
+    "CampaignError",
+    "ModelError",
+    "PlanError",
+    "Result",
+    "StoreError",
+    "campaign",
+    "distribution",
+    "engine",
+    "predict",
+    "simulate",
+]
+
+engine: str = _headway.ENGINE
+"""Which engine this is: version, a sum over its sources, processor and system."""
 
 
 def predict(
@@ -84,13 +100,8 @@ def simulate(
     A run is a function of plan and seed. An interrupt ends the run, and so does whatever ``progress`` raises.
     Raises PlanError, with ``line`` and ``key``, for what is no plan, and ValueError for no seeds or jobs.
     """
-    text = _headway.plan_of_json(json.dumps(plan)) if isinstance(plan, Mapping) else Path(plan).read_text("utf-8")
-    chosen = None if seeds is None else list(range(1, seeds + 1) if isinstance(seeds, int) else seeds)
-    if chosen == []:
-        raise ValueError(f"seeds is {seeds!r}: there must be at least one")
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs is {jobs}: it must be at least 1")
-    return Result(json.loads(_headway.simulate(text, chosen, jobs, progress)))
+    at_least_one("jobs", jobs)
+    return Result(json.loads(_headway.simulate(plan_text(plan), chosen_seeds(seeds), jobs, progress)))
 
 
 class Result:
@@ -111,7 +122,7 @@ class Result:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a flat row for each cell: its factors, then its metrics with dotted names."""
-        return [dict(cell["factors"]) | dict(_flat(cell["metrics"])) for cell in self.cells]
+        return [dict(cell["factors"]) | dict(flat(cell["metrics"])) for cell in self.cells]
 
     def to_arrow(self) -> Any:
         """Return the rows as a pyarrow.Table; needs ``pip install 'headway[arrow]'``."""
@@ -129,13 +140,3 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<headway.Result of '{self.title}': {len(self.cells)} cells, {len(self.data['seeds'])} seeds>"
-
-
-def _flat(metrics: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:
-    for name, value in metrics.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name}.")
-        elif isinstance(value, list) and len(value) == 2 and name.startswith("ci"):
-            yield from ((f"{before}{name}.{side}", bound) for side, bound in zip(("low", "high"), value, strict=True))
-        else:
-            yield f"{before}{name}", value
