@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod campaign;
 mod compare;
 mod diff;
 mod documents;
@@ -57,6 +58,7 @@ enum Command {
     Predict(predict::Arguments),
     Perf(perf::Arguments),
     Simulate(simulate::Arguments),
+    Campaign(campaign::Arguments),
     Reproduce(reproduce::Arguments),
     Simco(simco::Arguments),
     Completions(documents::CompletionsArguments),
@@ -79,6 +81,7 @@ impl Command {
             | Self::Predict(_)
             | Self::Perf(_)
             | Self::Simulate(_)
+            | Self::Campaign(_)
             | Self::Reproduce(_)
             | Self::Simco(_)
             | Self::Completions(_)
@@ -96,6 +99,7 @@ impl Command {
             Self::Predict(arguments) => Ok(predict::run(arguments)?),
             Self::Perf(arguments) => Ok(perf::run(arguments)?),
             Self::Simulate(arguments) => Ok(simulate::run(arguments, rights)?),
+            Self::Campaign(arguments) => Ok(campaign::run(arguments)?),
             Self::Reproduce(arguments) => Ok(reproduce::run(arguments, rights)?),
             Self::Simco(arguments) => Ok(simco::run(arguments)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),

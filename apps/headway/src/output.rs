@@ -1,6 +1,7 @@
 //! The places where results go: text for people, JSON for programs. Files are opened before anything runs.
 
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -48,6 +49,16 @@ impl OutputArguments {
             }
         };
         Ok(Output { json, quiet: self.quiet })
+    }
+
+    /// Returns these options as another program of this house takes them.
+    pub(crate) fn handed_over(&self) -> Vec<OsString> {
+        let target = self.json.as_ref().map(|json| match json {
+            JsonTarget::StandardOutput => OsString::from("-"),
+            JsonTarget::File(path) => path.into(),
+        });
+        let json = target.into_iter().flat_map(|target| ["--json".into(), target]);
+        json.chain(self.quiet.then(|| "--quiet".into())).collect()
     }
 
     /// Returns whether no text is wanted.

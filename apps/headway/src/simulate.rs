@@ -1,7 +1,7 @@
 //! `headway simulate`: a plan in virtual time, or on real packets.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lab::plan::{Plan, PlanError, PlanWorld, RunOptions, SimulationResult, write_plan_report};
@@ -11,6 +11,7 @@ use lab::{Conditions, StopSignal, report};
 use serde::Serialize;
 
 use crate::arguments::parse_seed;
+use crate::campaign::{Handover, PYTHON};
 use crate::failure::{CommandError, Failure, FolderError, Interrupted};
 use crate::interrupt;
 use crate::origin::origin;
@@ -48,6 +49,10 @@ pub(crate) struct Arguments {
     /// Folder for report.html, results.json and cells.csv
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write a row for each run into the Parquet dataset in this folder, and go on with what is there: a campaign on
+    /// this machine (headway campaign)
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "world", "check"])]
+    store: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArguments,
 }
@@ -90,6 +95,9 @@ struct Checked {
 }
 
 pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), Failure> {
+    if let Some(store) = &arguments.store {
+        return arguments.handover(store).run();
+    }
     let plan = arguments.read()?;
     let output = arguments.output.open()?;
     if arguments.check {
@@ -136,6 +144,19 @@ impl Arguments {
     /// Returns whether network namespaces are needed.
     pub(crate) fn wants_namespaces(&self) -> bool {
         !self.check && self.world == PlanWorld::Namespaces
+    }
+
+    /// Returns what a campaign on this machine is asked for.
+    fn handover<'a>(&'a self, store: &'a Path) -> Handover<'a> {
+        Handover {
+            plan: &self.plan,
+            store,
+            scheduler: None,
+            seeds: self.seeds.map(|count| (self.seed, count)),
+            jobs: self.jobs,
+            python: Path::new(PYTHON),
+            output: &self.output,
+        }
     }
 
     fn read(&self) -> Result<Plan, PlanFileError> {
