@@ -203,7 +203,7 @@ def _shown(progress: Callable[[int, int], object] | bool | None, runs: int) -> I
         yield progress
         return
     try:
-        from tqdm.auto import tqdm
+        from tqdm import tqdm
     except ModuleNotFoundError:
         if progress:
             raise
