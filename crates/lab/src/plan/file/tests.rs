@@ -115,6 +115,6 @@ fn a_campaign_says_how_precise_it_wants_to_be() {
         ("every = 10", "campaign"),
     ] {
         let error = with(lines).unwrap_err();
-        assert_eq!((error.line, error.key.as_str()), (15, key), "{error}");
+        assert_eq!((error.line, error.key.as_str()), (16, key), "{error}");
     }
 }
