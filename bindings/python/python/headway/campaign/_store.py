@@ -64,21 +64,24 @@ class Store:
 
     def rows(self, cell: Cell, columns: list[str] | None = None) -> "pyarrow.Table":
         """Return the rows of a cell, put away or not, by ascending seed."""
-        kept, journal = self._file(cell), self._journal(cell)
-        table = _read(kept, columns) if kept.exists() else None
-        if journal.exists():
-            table = merged(table, self._fresh(cell, journal))
-            if columns:
-                table = table.select([name for name in columns if name in table.column_names])
-        return table if table is not None else table_of_rows([], cell.key, self.engine)
+        # The journal first: its rows move from there into the file.
+        fresh, kept = self._fresh(cell), self._file(cell)
+        table = _read(kept, None if fresh.num_rows else columns) if kept.exists() else None
+        if fresh.num_rows or table is None:
+            table = merged(table, fresh)
+        return table.select([name for name in columns if name in table.column_names]) if columns else table
 
     def columns(self) -> "pyarrow.Schema":
         """Return the columns that some file has."""
         path = self.folder / COLUMNS
         return pyarrow.parquet.read_schema(path) if path.exists() else columns_of([])
 
-    def _fresh(self, cell: Cell, journal: Path) -> "pyarrow.Table":
-        return table_of_rows(journal_rows(journal), cell.key, self.engine)
+    def _fresh(self, cell: Cell) -> "pyarrow.Table":
+        try:
+            rows = list(journal_rows(self._journal(cell)))
+        except FileNotFoundError:
+            rows = []
+        return table_of_rows(rows, cell.key, self.engine)
 
     def _refuse_others(self, cell: Cell) -> None:
         for file in (self._file(cell), self._journal(cell)):
@@ -101,32 +104,45 @@ class Store:
         """Hold the lock, take in what an earlier campaign left behind, and put everything away at the end, however it ends."""
         with self._told():
             self.folder.mkdir(parents=True, exist_ok=True)
-            with open(self.folder / "_lock", "w", encoding="utf-8") as lock:
-                self._take(lock)
-                if not self.check(factors):
-                    about = {"format": FORMAT, "engine": self.engine, "title": title, "factors": factors}
-                    self._write(self.folder / "_campaign.json", lambda path: path.write_text(json.dumps(about, indent=1) + "\n", "utf-8"))
-                self.put_all_away()
-                try:
-                    yield
-                except OSError:
-                    raise
-                except BaseException:
-                    # The first error is what matters, and the next campaign puts away what this one could not.
-                    with suppress(OSError):
-                        self.put_all_away()
-                    raise
-                self.put_all_away()
+            lock = open(self.folder / "_lock", "w", encoding="utf-8")  # noqa: SIM115: closed below
+        with lock:
+            self._take(lock)
+            self._begin(title, factors)
+            try:
+                yield
+            except BaseException:
+                # The first error is what matters, and the next campaign puts away what this one could not.
+                with suppress(StoreError):
+                    self.put_all_away()
+                raise
+            self.put_all_away()
 
     def add(self, cell: Cell, lines: Iterable[str]) -> None:
         """Write down runs of a cell. They are safe from then on."""
         path = self._journal(cell)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "ab") as journal:
-            journal.write("".join(f"{line}\n" for line in lines).encode())
+        with self._told():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "ab") as journal:
+                journal.write("".join(f"{line}\n" for line in lines).encode())
 
     def put_away(self, cell_folder: str, key: str) -> None:
         """Make the file of a cell from what it was and its journal."""
+        with self._told():
+            self._put_away(cell_folder, key)
+
+    def put_all_away(self) -> None:
+        """Make files of all journals, and remove what a killed campaign left half written."""
+        with self._told():
+            self._put_all_away()
+
+    def _begin(self, title: str, factors: list[str]) -> None:
+        with self._told():
+            if not self.check(factors):
+                about = {"format": FORMAT, "engine": self.engine, "title": title, "factors": factors}
+                self._write(self.folder / "_campaign.json", lambda path: path.write_text(json.dumps(about, indent=1) + "\n", "utf-8"))
+            self._put_all_away()
+
+    def _put_away(self, cell_folder: str, key: str) -> None:
         file, journal = self.folder / cell_folder / f"{key}.parquet", self.folder / JOURNAL / cell_folder / f"{key}.jsonl"
         if not journal.exists():
             return
@@ -137,14 +153,13 @@ class Store:
             self._write(file, lambda path: pyarrow.parquet.write_table(table, path, compression="zstd"))
         journal.unlink()
 
-    def put_all_away(self) -> None:
-        """Make files of all journals, and remove what a killed campaign left half written."""
+    def _put_all_away(self) -> None:
         for left in self.folder.rglob(f"{TEMPORARY}*"):
             left.unlink()
         top = self.folder / JOURNAL
         for journal in sorted(top.rglob("*.jsonl")):
             folder = journal.parent.relative_to(top).as_posix()
-            self.put_away("" if folder == "." else folder, journal.stem)
+            self._put_away("" if folder == "." else folder, journal.stem)
         for empty in sorted((each for each in top.rglob("*") if each.is_dir()), reverse=True):
             empty.rmdir()
         if top.is_dir():

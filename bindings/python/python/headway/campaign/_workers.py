@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -149,11 +151,13 @@ class DaskWorkers:
         self._tasks: dict[Any, Task] = {}
 
     def capacity(self) -> int:
-        threads: int = sum(self._client.nthreads().values())
+        with _reached():
+            threads: int = sum(self._client.nthreads().values())
         return max(1, threads)
 
     def submit(self, task: Task) -> None:
-        future = self._client.submit(run_batch, task.batch, pure=False)
+        with _reached():
+            future = self._client.submit(run_batch, task.batch, pure=False)
         self._tasks[future] = task
         self._done.add(future)
 
@@ -163,7 +167,7 @@ class DaskWorkers:
         if future.status == "finished":
             return task, future.result()
         if future.status in ("cancelled", "lost"):
-            raise CampaignError("the scheduler is gone with what was under way; call again when there is one")
+            raise CampaignError(SCHEDULER_GONE)
         error = future.exception()
         raise CampaignError(f"Dask could not have these runs done: {task}: {type(error).__name__}: {error}") from error
 
@@ -173,4 +177,13 @@ class DaskWorkers:
         self._tasks.clear()
 
 
+@contextmanager
+def _reached() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CampaignError(f"{SCHEDULER_GONE} ({error})") from error
+
+
 MOST_DEATHS = 3
+SCHEDULER_GONE = "the scheduler is gone with what was under way; call again when there is one"
