@@ -129,7 +129,7 @@ const LEAST_RUNS: usize = 10;
 const MOVED_AFTER: Duration = Duration::from_secs(3);
 const CONDITIONS: &str = "Pictures at 30 a second over the first of two networks; then the second one becomes the primary path, of which HEARTBEATs have told the round trip. Profile signalling, \
                           nothing lost. Beside TCP: the second network carries 720 kbit/s through a queue of 20 packets, where the pictures would need 7.2 Mbit/s, and a TCP transfer has had it \
-                          for 12 s; RTT 200 ms for both, 0.02 % loss before the transfer's bottleneck, so that runs differ; the same seeds with both start-ups";
+                          for 12 s; RTT 200 ms for both, 0.2 % loss before the transfer's bottleneck, so that runs differ; the same seeds with both start-ups";
 const NOTE: &str = "The start-up is congestion.start_up of SCTP as it ships: the window on the new path is what was acknowledged within one of its round trips on the old one, spread over a round \
                     trip, and half of what came back when something of it is lost (docs/decisions/0059). It is off by default: it takes for granted that the new path carries the stream.";
 const PICTURES: &str = include_str!("../../../../plans/studies/s5-resumed.toml");
