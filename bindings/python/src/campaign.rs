@@ -15,7 +15,7 @@ use crate::waiting::wait_for;
 
 /// The part of a plan that a campaign goes by.
 #[derive(Serialize)]
-struct Cells<'p> {
+struct PlanParts<'p> {
     title: &'p str,
     seeds: &'p [u64],
     precision: Option<Aim<'p>>,
@@ -48,7 +48,7 @@ pub(crate) fn cells(py: Python<'_>, plan: &str) -> PyResult<String> {
         every: precision.every,
     });
     let cells = plan.cells.iter().map(|cell| (cell.factors.as_slice(), cell.text.as_str())).collect();
-    json(&Cells { title: &plan.title, seeds: &plan.seeds, precision, cells })
+    json(&PlanParts { title: &plan.title, seeds: &plan.seeds, precision, cells })
 }
 
 /// Runs a cell, which is given as its text, with each of some seeds; returns a line of JSON for each run.
