@@ -66,14 +66,6 @@ impl Endpoint {
         }
     }
 
-    /// Returns a builder for an endpoint that asks about the peers that call ([`IncomingPolicy::ASK`]), with the default
-    /// parameters.
-    pub(crate) fn builder_of_server(port: SctpPort) -> EndpointBuilder {
-        let mut config = EndpointConfig::new(port);
-        config.incoming = IncomingPolicy::ASK;
-        Self::builder(config)
-    }
-
     /// Returns a builder for an endpoint that only opens associations, with these parameters: it refuses peers that call, and
     /// its SCTP port is one of the [dynamic](EndpointBuilder::dynamic_port) ones.
     #[must_use]

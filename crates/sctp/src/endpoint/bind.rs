@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use sctp_core::{AssociationConfig, EndpointConfig, SctpPort};
+use sctp_core::{AssociationConfig, EndpointConfig, IncomingPolicy, SctpPort};
 #[cfg(target_os = "linux")]
 use sctp_io::DatagramChannel;
 use sctp_io::{DualStackRawIp, PacketIo, RawIp, RawIpError, RawIpOptions, UdpEncapsulation};
@@ -34,7 +34,9 @@ impl Endpoint {
     ///
     /// As [`bind`](Self::bind).
     pub async fn server(port: SctpPort, address: SocketAddr) -> Result<Self, BindError> {
-        Self::builder_of_server(port).bind(address).await
+        let mut config = EndpointConfig::new(port);
+        config.incoming = IncomingPolicy::ASK;
+        Self::bind(config, address).await
     }
 
     /// Binds an endpoint that only opens associations, to a UDP socket at `address`: with an SCTP port of its own choice,
