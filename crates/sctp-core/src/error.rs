@@ -53,9 +53,6 @@ pub enum ConfigError {
         /// The longest time that works.
         max: Duration,
     },
-    /// A start-up is chosen that spreads packets, and packets are not to be spread.
-    #[error("congestion.start_up is to resume, which needs congestion.pacing; switch that on")]
-    NeedsPacing,
     /// A chunk type is listed that cannot be authenticated (RFC 4895 §3.2).
     #[error("authentication.chunks lists {chunk}, which cannot be authenticated; leave it out")]
     NotAuthenticable {
@@ -67,6 +64,9 @@ pub enum ConfigError {
         "extensions.authentication is off, and authentication.chunks or extensions.dynamic_addresses needs it; switch it on"
     )]
     AuthenticationOff,
+    /// A start-up is chosen that spreads packets, and packets are not to be spread.
+    #[error("congestion.start_up is to resume, which needs congestion.pacing; switch that on")]
+    NeedsPacing,
 }
 
 /// The reason why an association could not be opened.
