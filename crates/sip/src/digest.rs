@@ -5,7 +5,7 @@
 //! callers who have proved who they are leave something behind, the count of their last use of a nonce, so that nobody says the
 //! same again.
 
-use core::fmt::{self, Write};
+use core::fmt;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use virtual_time::Instant;
 
 use crate::message::{HeaderName, Request};
-use crate::text;
+use crate::text::{self, hex};
 
 /// The side that challenges.
 #[derive(Clone)]
@@ -234,15 +234,6 @@ impl<'a> Credentials<'a> {
 
 fn seconds(now: Instant) -> u64 {
     now.since(Instant::EPOCH).as_secs()
-}
-
-fn hex(octets: &[u8]) -> String {
-    let mut text = String::with_capacity(octets.len() * 2);
-    for octet in octets {
-        // Writing to a String does not fail.
-        let _ = write!(text, "{octet:02x}");
-    }
-    text
 }
 
 /// The digits of a number in a nonce.

@@ -186,6 +186,11 @@ impl Endpoint {
         self.nonces.text()
     }
 
+    /// Draws a number that nobody shall guess, for a choice at random.
+    pub fn number(&mut self) -> u64 {
+        self.nonces.number()
+    }
+
     /// Carries out the step that a machine wants done without a message at hand, and sets its alarm anew.
     fn take(&mut self, now: Instant, id: TransactionId, step: Step, failure: Failure) {
         match step {

@@ -2,7 +2,7 @@
 //!
 //! Every function here takes one pass over its input; nothing recurses, nothing backtracks.
 
-use core::fmt;
+use core::fmt::{self, Write};
 
 /// Parameters of a header field or URI, in the order in which they came: `;name` or `;name=value`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -159,4 +159,14 @@ pub(crate) fn is_space(character: char) -> bool {
 pub(crate) fn number<T: core::str::FromStr>(text: &str) -> Option<T> {
     let is_plain = !text.is_empty() && text.len() <= 10 && text.bytes().all(|octet| octet.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()
+}
+
+/// Returns octets as hexadecimal digits.
+pub(crate) fn hex(octets: &[u8]) -> String {
+    let mut text = String::with_capacity(octets.len() * 2);
+    for octet in octets {
+        // Writing to a String does not fail.
+        let _ = write!(text, "{octet:02x}");
+    }
+    text
 }

@@ -291,7 +291,7 @@ impl Calls {
 
     /// Returns the way of a call: `None` without a route, within it without an address for the next hop.
     pub(super) fn route(&mut self, now: Instant, uri: &SipUri) -> Option<Option<Flow>> {
-        let drawn = u64::from_str_radix(self.endpoint.tag().get(..16)?, 16).ok()?;
+        let drawn = self.endpoint.number();
         let route = self.settings.routes.iter().find(|route| route.fits(uri))?;
         Some(self.hops.choose(now, &route.to, drawn))
     }

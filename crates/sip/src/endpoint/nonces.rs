@@ -1,9 +1,11 @@
 //! Tags and branches: HMAC-SHA-256 of a counter under a secret key, which nobody can guess or link.
 
-use core::fmt::{self, Write};
+use core::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+
+use crate::text::hex;
 
 /// A keyed stream of texts.
 #[derive(Clone)]
@@ -27,15 +29,19 @@ impl Nonces {
 
     /// Draws twenty hexadecimal digits: 80 bits, where RFC 3261 §19.3 asks for 32.
     pub(super) fn text(&mut self) -> String {
+        hex(&self.octets()[..OCTETS])
+    }
+
+    /// Draws a number.
+    pub(super) fn number(&mut self) -> u64 {
+        self.octets().first_chunk().map_or(0, |octets| u64::from_be_bytes(*octets))
+    }
+
+    fn octets(&mut self) -> [u8; 32] {
         self.counter += 1;
-        let mut text = String::with_capacity(OCTETS * 2);
-        let Some(mut mac) = self.keyed.clone() else { return text };
-        mac.update(&self.counter.to_be_bytes());
-        for octet in mac.finalize().into_bytes().iter().take(OCTETS) {
-            // Writing to a String does not fail.
-            let _ = write!(text, "{octet:02x}");
-        }
-        text
+        let tag =
+            |mac: Hmac<Sha256>| mac.chain_update(self.counter.to_be_bytes()).finalize().into_bytes().into();
+        self.keyed.clone().map_or([0; 32], tag)
     }
 }
 
