@@ -102,12 +102,12 @@ impl Resume {
     }
 
     /// Data moves here from a path that was used like this; returns the window it begins with, if a round trip is known.
-    pub(super) fn begin(&mut self, used: &Carried, srtt: Option<Duration>) -> Option<usize> {
+    pub(super) fn begin(&mut self, used: &Carried, srtt: Option<Duration>, cwnd: usize) -> Option<usize> {
         if used.last == 0 || self.usage.is_as_recent_as(used) {
             return None;
         }
         self.phase = Phase::Reconnaissance(*used);
-        self.resume(srtt?)
+        self.resume(srtt?, cwnd)
     }
 
     /// The network behind the path is another one: what it carried before says what is wanted of it now.
@@ -116,18 +116,25 @@ impl Resume {
         self.phase = Phase::Reconnaissance(used);
     }
 
-    /// A round trip of this path is known.
-    fn resume(&mut self, srtt: Duration) -> Option<usize> {
+    /// A round trip of this path is known. A window that is large enough already is one as any.
+    fn resume(&mut self, srtt: Duration, cwnd: usize) -> Option<usize> {
         let Phase::Reconnaissance(used) = self.phase else { return None };
         if srtt.is_zero() {
             return None;
         }
-        self.phase = Phase::Unvalidated;
-        Some(used.within(srtt).min(self.most_bytes))
+        let octets = used.within(srtt).min(self.most_bytes);
+        let is_more = octets > cwnd;
+        self.phase = if is_more { Phase::Unvalidated } else { Phase::Normal };
+        is_more.then_some(octets)
     }
 
     /// A SACK acknowledged something; returns what becomes of the window.
-    pub(super) fn on_acknowledged(&mut self, acked: &Acknowledged, is_limited: bool) -> Option<Step> {
+    pub(super) fn on_acknowledged(
+        &mut self,
+        acked: &Acknowledged,
+        is_limited: bool,
+        cwnd: usize,
+    ) -> Option<Step> {
         self.usage.add(acked, is_limited);
         match &mut self.phase {
             Phase::Normal => None,
@@ -135,7 +142,7 @@ impl Resume {
                 self.phase = Phase::Normal;
                 None
             }
-            Phase::Reconnaissance(_) => self.resume(acked.srtt).map(Step::AtLeast),
+            Phase::Reconnaissance(_) => self.resume(acked.srtt, cwnd).map(Step::AtLeast),
             Phase::Unvalidated => {
                 let left = acked.flight_before.saturating_sub(acked.bytes);
                 self.phase = Phase::Validating { acked: acked.bytes, left };
@@ -201,6 +208,8 @@ mod tests {
     const RTT: Duration = Duration::from_millis(200);
     /// 30 pictures a second of 30,000 octets.
     const PICTURE: usize = 30_000;
+    /// The window that the path has by itself.
+    const WINDOW: usize = 4_380;
 
     fn acked(millis: u64, bytes: usize, flight_before: usize) -> Acknowledged {
         let now = Instant::from_millis(millis);
@@ -211,7 +220,11 @@ mod tests {
     fn used(is_limited: bool) -> Resume {
         let mut resume = Resume::new(512 << 10);
         for picture in 0..90 {
-            let step = resume.on_acknowledged(&acked(1000 + picture * 100 / 3, PICTURE, PICTURE), is_limited);
+            let step = resume.on_acknowledged(
+                &acked(1000 + picture * 100 / 3, PICTURE, PICTURE),
+                is_limited,
+                WINDOW,
+            );
             assert_eq!(step, None);
         }
         resume
@@ -220,7 +233,7 @@ mod tests {
     /// A path that data has moved to, with the window it begins with.
     fn moved(most_bytes: usize) -> (Resume, Option<usize>) {
         let mut resume = Resume::new(most_bytes);
-        let octets = resume.begin(used(false).usage(), Some(RTT));
+        let octets = resume.begin(used(false).usage(), Some(RTT), WINDOW);
         (resume, octets)
     }
 
@@ -241,19 +254,22 @@ mod tests {
         assert_eq!(octets, Some(8 * PICTURE));
         assert!(resume.is_unvalidated());
         assert_eq!(
-            resume.on_acknowledged(&acked(5000, 1000, 6 * PICTURE), false),
+            resume.on_acknowledged(&acked(5000, 1000, 6 * PICTURE), false, WINDOW),
             Some(Step::AtMost(6 * PICTURE))
         );
         assert!(!resume.is_unvalidated());
-        assert_eq!(resume.on_acknowledged(&acked(5010, 6 * PICTURE - 1000, 6 * PICTURE), false), None);
+        assert_eq!(
+            resume.on_acknowledged(&acked(5010, 6 * PICTURE - 1000, 6 * PICTURE), false, WINDOW),
+            None
+        );
         assert_eq!(resume.on_loss(), None, "all of it has come back: a loss is one as any");
     }
 
     #[test]
     fn loss_leaves_half_of_what_came_back_once() {
         let (mut resume, _) = moved(512 << 10);
-        let _bounded = resume.on_acknowledged(&acked(5000, 10_000, 6 * PICTURE), false);
-        let _none = resume.on_acknowledged(&acked(5010, 10_000, 6 * PICTURE), false);
+        let _bounded = resume.on_acknowledged(&acked(5000, 10_000, 6 * PICTURE), false, WINDOW);
+        let _none = resume.on_acknowledged(&acked(5010, 10_000, 6 * PICTURE), false, WINDOW);
         assert_eq!(resume.on_loss(), Some(10_000));
         assert_eq!(resume.on_loss(), None);
         assert_eq!(moved(512 << 10).0.on_loss(), Some(0), "nothing came back");
@@ -262,22 +278,44 @@ mod tests {
     #[test]
     fn path_whose_round_trip_is_not_known_begins_in_slow_start_and_goes_on_with_the_first_answer() {
         let mut resume = Resume::new(512 << 10);
-        assert_eq!(resume.begin(used(false).usage(), None), None);
-        assert_eq!(resume.on_acknowledged(&acked(5000, 1000, 4000), true), Some(Step::AtLeast(8 * PICTURE)));
+        assert_eq!(resume.begin(used(false).usage(), None, WINDOW), None);
+        assert_eq!(
+            resume.on_acknowledged(&acked(5000, 1000, 4000), true, WINDOW),
+            Some(Step::AtLeast(8 * PICTURE))
+        );
         let mut lossy = Resume::new(512 << 10);
-        let _unknown = lossy.begin(used(false).usage(), None);
+        let _unknown = lossy.begin(used(false).usage(), None, WINDOW);
         let recovering = Acknowledged { in_recovery: true, ..acked(5000, 1000, 4000) };
-        assert_eq!(lossy.on_acknowledged(&recovering, true), None);
-        assert_eq!(lossy.on_acknowledged(&acked(5010, 1000, 4000), true), None);
+        assert_eq!(lossy.on_acknowledged(&recovering, true, WINDOW), None);
+        assert_eq!(lossy.on_acknowledged(&acked(5010, 1000, 4000), true, WINDOW), None);
     }
 
     #[test]
     fn paths_of_which_nothing_or_enough_is_known_begin_with_what_they_have() {
         let mut unused = Resume::new(512 << 10);
-        assert_eq!(unused.begin(Resume::new(1).usage(), Some(RTT)), None);
-        assert_eq!(used(false).begin(used(false).usage(), Some(RTT)), None, "it was in use a moment ago");
+        assert_eq!(unused.begin(Resume::new(1).usage(), Some(RTT), WINDOW), None);
+        assert_eq!(
+            used(false).begin(used(false).usage(), Some(RTT), WINDOW),
+            None,
+            "it was in use a moment ago"
+        );
         let mut again = used(false);
         again.begin_anew();
-        assert_eq!(again.on_acknowledged(&acked(5000, 1000, 4000), false), Some(Step::AtLeast(8 * PICTURE)));
+        assert_eq!(
+            again.on_acknowledged(&acked(5000, 1000, 4000), false, WINDOW),
+            Some(Step::AtLeast(8 * PICTURE))
+        );
+    }
+
+    #[test]
+    fn window_that_is_large_enough_already_is_neither_bounded_nor_retreated_from() {
+        let (mut resume, used) = (Resume::new(512 << 10), used(false));
+        assert_eq!(resume.begin(used.usage(), Some(RTT), 8 * PICTURE), None);
+        assert_eq!(resume.on_acknowledged(&acked(5000, 1000, 2000), false, 8 * PICTURE), None);
+        assert_eq!(resume.on_loss(), None);
+        let mut idle = Resume::new(512 << 10);
+        idle.begin_anew();
+        assert_eq!(idle.on_acknowledged(&acked(5000, 1000, 2000), false, WINDOW), None);
+        assert_eq!(idle.on_loss(), None, "nothing was resumed");
     }
 }

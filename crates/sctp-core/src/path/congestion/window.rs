@@ -178,8 +178,9 @@ impl Congestion {
 
     /// Data moves here, from a path that was used like this.
     pub(crate) fn begin(&mut self, used: &Carried, srtt: Option<Duration>) {
+        let cwnd = self.cwnd();
         let Some(resume) = &mut self.resume else { return };
-        if let Some(octets) = resume.begin(used, srtt) {
+        if let Some(octets) = resume.begin(used, srtt, cwnd) {
             self.srtt = srtt.unwrap_or_default();
             self.take(Step::AtLeast(octets));
         }
@@ -342,9 +343,9 @@ impl Congestion {
         self.flight = acked.flight_before;
         self.srtt = acked.srtt;
         let used = if self.is_held { acked.flight_before.max(self.cwnd()) } else { acked.flight_before };
-        let is_limited = used >= self.cwnd();
-        if let Some(step) = self.resume.as_mut().and_then(|resume| resume.on_acknowledged(acked, is_limited))
-        {
+        let cwnd = self.cwnd();
+        let step = self.resume.as_mut().and_then(|resume| resume.on_acknowledged(acked, used >= cwnd, cwnd));
+        if let Some(step) = step {
             self.take(step);
         }
         self.controller.get_mut().on_acknowledged(&Acknowledged { flight_before: used, ..*acked });
