@@ -3,9 +3,9 @@
 use core::time::Duration;
 
 use lab::milliseconds;
-use lab::plan::{Plan, spread};
+use lab::plan::{Cell, Plan, spread};
 use lab::report::{Axis, Criterion, Estimate, Figure, Mark, Page, Series, Table};
-use lab::simulation::{RunOutcome, Scenario, simulate};
+use lab::simulation::{RunOutcome, Scenario, SimulationError, simulate};
 use virtual_time::Instant;
 
 use super::{NEAR_1S, greatest};
@@ -79,36 +79,32 @@ fn beside_tcp(effort: &Effort, page: &mut Page) -> Result<(), StudyError> {
     let cells = plan(BESIDE)?.cells;
     // A run is short: also an impression has as many as say something.
     let seeds = usize::try_from(effort.seeds).unwrap_or(1).max(LEAST_RUNS);
-    let mut rates = Vec::new();
-    for cell in &cells {
-        let runs = spread(&effort.options, seeds, |index| goodput(effort, &cell.scenario, index))?;
-        rates.push(runs);
-    }
-    let [slow, resumed] = rates.as_slice() else {
-        return Err(StudyError::Cell { page: ID, key: "start_up".to_owned(), count: rates.len() });
+    let rates = |start_up: &str| {
+        let is_it = |cell: &&Cell| cell.factors.iter().any(|(_, level)| level.as_str() == Some(start_up));
+        let missing = |what: &str| StudyError::Cell { page: ID, key: format!("{start_up}{what}"), count: 0 };
+        let cell = cells.iter().find(is_it).ok_or_else(|| missing(""))?;
+        let rates = spread(&effort.options, seeds, |index| goodput(effort, &cell.scenario, index))?;
+        rates.into_iter().collect::<Option<Vec<f64>>>().ok_or_else(|| missing(", goodput"))
     };
+    let (slow, resumed) = (rates(SLOW)?, rates(RESUME)?);
     let lost: Vec<f64> =
-        slow.iter().zip(resumed).map(|(slow, resumed)| (1.0 - resumed / slow) * 100.0).collect();
+        slow.iter().zip(&resumed).map(|(slow, resumed)| (1.0 - resumed / slow) * 100.0).collect();
     let text = "on a network with a tenth of what is wanted, a TCP transfer has at most 5 % less in the ten seconds from then on than beside slow start";
     page.statements.push(LITTLE_LESS.judge(text, Estimate::of_runs(&lost)));
     let row = |name: &str, rates: &[f64]| {
         let rate = Estimate::of_runs(rates).map(|rate| rate.scaled(1e-3, 0.0).to_string());
         vec![name.to_owned(), rate.unwrap_or_default()]
     };
-    let rows = vec![row(SLOW, slow), row(RESUME, resumed)];
+    let rows = vec![row(SLOW, &slow), row(RESUME, &resumed)];
     let head = ["start-up of the pictures", "what TCP carries in kbit/s"];
     page.tables.push(Table::new("Beside a TCP transfer on a link of 720 kbit/s", &head, rows));
     Ok(())
 }
 
 /// Returns what the TCP transfer carried after the movement, in bit/s.
-fn goodput(
-    effort: &Effort,
-    scenario: &Scenario,
-    index: usize,
-) -> Result<f64, lab::simulation::SimulationError> {
+fn goodput(effort: &Effort, scenario: &Scenario, index: usize) -> Result<Option<f64>, SimulationError> {
     let run = simulate(scenario, super::seed_of(index), &(&effort.options.stop).into())?;
-    Ok(run.flows.iter().find_map(|flow| flow.goodput_bits_per_s).unwrap_or_default())
+    Ok(run.flows.iter().find_map(|flow| flow.goodput_bits_per_s))
 }
 
 fn plan(text: &str) -> Result<Plan, StudyError> {
