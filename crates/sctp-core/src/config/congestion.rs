@@ -36,8 +36,8 @@ pub struct CongestionConfig {
 impl CongestionConfig {
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
         let StartUp::Resume { most_bytes } = self.start_up else { return Ok(()) };
-        at_least("congestion.start_up.most_bytes", most_bytes, 1)?;
-        at_most("congestion.start_up.most_bytes", most_bytes, 16 << 20)?;
+        at_least("congestion.start_up.most_bytes", most_bytes as usize, 1)?;
+        at_most("congestion.start_up.most_bytes", most_bytes as usize, 16 << 20)?;
         if self.pacing == Pacing::Off { Err(ConfigError::NeedsPacing) } else { Ok(()) }
     }
 }
@@ -134,7 +134,7 @@ pub enum StartUp {
     /// meets a queue that is too short for it, and others there feel that: choose it where you know your networks.
     Resume {
         /// Octets that the window has at most by this. At least 1, at most 16 MiB.
-        most_bytes: usize,
+        most_bytes: u32,
     },
 }
 

@@ -17,12 +17,18 @@ pub(crate) struct Source {
     address: Option<IpAddr>,
     /// Whether the address is gone and no other fits: the path cannot be used.
     is_stranded: bool,
-    /// The address that was left because it was gone; the path returns to it when the peer is heard there.
-    left: Option<IpAddr>,
-    /// How the last packet came, if not to `address`.
-    elsewhere: Option<Way>,
     /// When the last packet came to `address`.
     heard_at: Instant,
+    /// The other addresses there is something to say of; boxed, for most paths know none.
+    others: Option<Box<Others>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Others {
+    /// The address that was left because it was gone; the path returns to it when the peer is heard there.
+    left: Option<IpAddr>,
+    /// How the last packet came, if not to the address in use.
+    elsewhere: Option<Way>,
 }
 
 /// How a packet of the peer came to this host, and an answer goes back.
@@ -56,7 +62,7 @@ pub(crate) enum Follow {
 
 impl Source {
     pub(crate) const UNKNOWN: Self =
-        Self { address: None, is_stranded: false, left: None, elsewhere: None, heard_at: Instant::EPOCH };
+        Self { address: None, is_stranded: false, heard_at: Instant::EPOCH, others: None };
 
     #[inline]
     pub(crate) fn address(&self) -> Option<IpAddr> {
@@ -71,7 +77,7 @@ impl Source {
     /// Returns the way that an answer to the packet being looked at has to take, where it did not come to the address in use.
     #[inline]
     pub(crate) fn way_of_answer(&self) -> Option<Way> {
-        self.elsewhere
+        self.others.as_ref()?.elsewhere
     }
 
     /// Takes another address, for what is wanted.
@@ -81,26 +87,34 @@ impl Source {
 
     /// Takes another address because the one in use is gone.
     pub(crate) fn replace_lost(&mut self, address: Option<IpAddr>, is_needed: bool) {
-        let left = self.left.or(self.address);
+        let left = self.left().or(self.address);
         self.assign(address, is_needed);
-        self.left = left;
+        self.others = Some(Box::new(Others { left, elsewhere: None }));
     }
 
     /// A packet came to the address in use; returns false if it came to another one.
     #[inline]
     pub(crate) fn hears(&mut self, now: Instant, way: Way) -> bool {
         let is_same = self.address == Some(way.local);
-        self.elsewhere = if is_same { None } else { Some(way) };
         if is_same {
             self.heard_at = now;
+            if let Some(others) = &mut self.others {
+                others.elsewhere = None;
+            }
+        } else {
+            self.others.get_or_insert_default().elsewhere = Some(way);
         }
         is_same
+    }
+
+    fn left(&self) -> Option<IpAddr> {
+        self.others.as_ref()?.left
     }
 
     /// Something speaks for another address, which may be sent from: does the path move there?
     pub(crate) fn follow(&mut self, now: Instant, local: IpAddr, hint: Hint) -> Follow {
         let moves = self.address.is_none()
-            || self.left == Some(local)
+            || self.left() == Some(local)
             || match hint {
                 Hint::Packet { unanswered } => unanswered > 0,
                 Hint::Data { patience } => now.since(self.heard_at) > patience,

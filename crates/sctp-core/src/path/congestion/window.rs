@@ -141,7 +141,7 @@ impl Congestion {
             queue: bounded_queue(config),
             resume: match config.start_up {
                 StartUp::SlowStart => None,
-                StartUp::Resume { most_bytes } => Some(Box::new(Resume::new(most_bytes))),
+                StartUp::Resume { most_bytes } => Some(Box::new(Resume::new(most_bytes as usize))),
             },
             is_probing: false,
             before_cut: None,
