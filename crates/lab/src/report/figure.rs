@@ -1,6 +1,7 @@
 //! A figure as SVG: axes with ticks, marks that differ without colour. Colours are those of the style sheet, so that one drawing serves
 //! light and dark pages.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::scale::{Layout, rounded};
@@ -21,7 +22,7 @@ pub(super) fn figure(figure: &Figure, series: &[&Series]) -> String {
         y: Layout::new(&figure.y, ordinates.chain(zero), BOTTOM, TOP),
     };
     canvas.axes(figure);
-    let shades = points().filter_map(|point| point.get(2).copied()).fold(1e-9, f64::max);
+    let shades = strongest(series).unwrap_or_default().max(1e-9);
     for (kind, series) in kinds(series).into_iter().zip(series) {
         canvas.put(format_args!("<g class=\"k{}\">", colour(kind, series)));
         match series.mark {
@@ -44,6 +45,15 @@ pub(super) fn figure(figure: &Figure, series: &[&Series]) -> String {
     canvas.svg + "</svg>"
 }
 
+/// Returns the greatest value that shades stand for, if there are any.
+fn strongest(series: &[&Series]) -> Option<f64> {
+    let points = series.iter().flat_map(|series| &series.points);
+    points.filter_map(|point| point.get(2).copied()).reduce(f64::max)
+}
+
+/// A sign and what it means.
+pub(super) type Meaning = (String, Cow<'static, str>);
+
 /// The entry of the legend for one thing: everything that is drawn of it has one colour.
 #[derive(Debug, PartialEq)]
 pub(super) struct Entry {
@@ -55,8 +65,8 @@ pub(super) struct Entry {
 
 /// Returns the legend of a figure, and a key to what its marks mean: what is simulated, predicted, measured or published of the same thing
 /// has one entry.
-pub(super) fn legend(figure: &Figure, series: &[&Series]) -> (Vec<Entry>, Vec<(String, &'static str)>) {
-    let (mut entries, mut keys): (Vec<Entry>, Vec<(String, &str)>) = (Vec::new(), Vec::new());
+pub(super) fn legend(figure: &Figure, series: &[&Series]) -> (Vec<Entry>, Vec<Meaning>) {
+    let (mut entries, mut keys): (Vec<Entry>, Vec<Meaning>) = (Vec::new(), Vec::new());
     let drawn = |series: &Series| !matches!(series.mark, Mark::Heat | Mark::Missing);
     for (kind, series) in kinds(series).into_iter().zip(series).filter(|(_, series)| drawn(series)) {
         let (colour, (prefix, name)) = (colour(kind, series), parts(&series.name));
@@ -68,14 +78,18 @@ pub(super) fn legend(figure: &Figure, series: &[&Series]) -> (Vec<Entry>, Vec<(S
             None => entries.push(Entry { colour, name: name.to_owned(), signs: sign }),
         }
         if !prefix.is_empty() && !keys.iter().any(|(_, known)| *known == prefix) {
-            keys.push((sign_of_key(mark), prefix));
+            keys.push((sign_of_key(mark), prefix.into()));
         }
     }
     let has_marks =
         |series: &&&Series| matches!(series.mark, Mark::Points | Mark::Measured | Mark::Published);
     let mut marked = series.iter().filter(has_marks).flat_map(|series| pairs(series));
     if marked.any(|(a, b)| figure.x.leaves_out(a) || figure.y.leaves_out(b)) {
-        keys.push((as_sign(&arrow(13.0, 1.0, 0)), "beyond the axis"));
+        keys.push((as_sign(&arrow(13.0, 1.0, 0)), "beyond the axis".into()));
+    }
+    if let Some(strongest) = strongest(series) {
+        let shade = format!("<g class=\"k{}\"><path d=\"M6 2h14v10h-14z\"/></g>", ORDER[0]);
+        keys.push((as_sign(&shade), rounded(strongest).into()));
     }
     (entries, keys)
 }
@@ -313,11 +327,6 @@ impl Canvas {
                 rounded(z)
             ));
         }
-        self.put(format_args!(
-            "<text x=\"{RIGHT}\" y=\"{}\" class=\"end\">strongest: {}</text>",
-            TOP - 4.0,
-            rounded(most)
-        ));
     }
 
     fn put(&mut self, what: core::fmt::Arguments<'_>) {

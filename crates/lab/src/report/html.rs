@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::ReportError;
-use super::figure::{self, Entry};
+use super::figure::{self, Entry, Meaning};
 use super::scale::rounded;
 use crate::page::{Figure, Page, Statement, Table, Verdict};
 
@@ -74,7 +74,7 @@ struct Index<'a> {
 struct Drawn {
     svg: String,
     entries: Vec<Entry>,
-    keys: Vec<(String, &'static str)>,
+    keys: Vec<Meaning>,
 }
 
 impl Page {

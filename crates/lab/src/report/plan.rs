@@ -132,6 +132,6 @@ fn number(value: Option<&Value>) -> String {
     value.and_then(Value::as_f64).map(|value| format!("{value:.2}")).unwrap_or_default()
 }
 
-const UNPREDICTED: &str = "No model stands beside: those that there are, of requests over one link, headway compare shows, for QUIC too.";
+const UNPREDICTED: &str = "This page has no model beside what was simulated. There are models of requests over one link: headway compare shows them.";
 /// The name of the figure of mean times.
 const MEANS: &str = "means";

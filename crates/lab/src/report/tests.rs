@@ -196,7 +196,17 @@ fn every_thing_has_one_entry_in_the_legend_however_it_is_drawn() {
     let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, ["SCTP, N = 1", "SCTP, N = 2"]);
     assert_eq!(entries[0].signs.matches("<svg").count(), 2);
-    assert_eq!(keys.iter().map(|(_, word)| *word).collect::<Vec<_>>(), ["model", "published"]);
+    assert_eq!(keys.iter().map(|(_, word)| &**word).collect::<Vec<_>>(), ["model", "published"]);
+}
+
+#[test]
+fn the_darkest_shade_is_told_beside_the_title_and_not_in_the_drawing() {
+    let points = [vec![1.0, 2.0, 578.4], vec![2.0, 2.0, 10.0]].to_vec();
+    let heat = Series { points, ..Series::new("f", "penalty", Mark::Heat, []) };
+    let keys = figure::legend(&percents(), &[&heat]).1;
+    assert_eq!(keys.iter().map(|(_, word)| &**word).collect::<Vec<_>>(), ["578.4"]);
+    let drawn = figure::figure(&percents(), &[&heat]);
+    assert_eq!(drawn.matches("578.4").count(), drawn.matches("<title>578.4</title>").count());
 }
 
 /// A figure whose ordinates end at 100.
