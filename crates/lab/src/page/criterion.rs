@@ -55,13 +55,13 @@ impl Criterion {
         Self { rule: Rule::Between(bounds), published: None, unit }
     }
 
-    /// Demands that the whole interval be above a bound.
+    /// Demands that the whole interval be above a bound; what is equal to it is not.
     #[must_use]
     pub const fn more_than(bound: f64, unit: &'static str) -> Self {
         Self::equivalent([bound, f64::INFINITY], unit)
     }
 
-    /// Demands that the whole interval be below a bound.
+    /// Demands that the whole interval be below a bound; what is equal to it is not.
     #[must_use]
     pub const fn less_than(bound: f64, unit: &'static str) -> Self {
         Self::equivalent([f64::NEG_INFINITY, bound], unit)
@@ -295,9 +295,13 @@ impl Found {
         if !estimate.is_finite() {
             return Self::nothing("there is no value");
         }
+        // One bound alone separates less from more, and what is equal is neither; two bounds belong to what lies between them.
+        let is_one_sided = least.is_infinite() || most.is_infinite();
         let verdict = match estimate.interval() {
-            Some([low, high]) if least <= low && high <= most => Verdict::Reproduced,
+            Some([low, high]) if is_one_sided && (high <= least || low >= most) => Verdict::NotReproduced,
             Some([low, high]) if high < least || low > most => Verdict::NotReproduced,
+            Some([low, high]) if is_one_sided && least < low && high < most => Verdict::Reproduced,
+            Some([low, high]) if !is_one_sided && least <= low && high <= most => Verdict::Reproduced,
             Some(_) | None => Verdict::Undecided,
         };
         let tells = match (verdict, estimate.interval()) {
