@@ -27,6 +27,25 @@ fn a_wrong_published_value_turns_the_verdict() {
 }
 
 #[test]
+fn what_equals_its_one_bound_is_neither_more_nor_less() {
+    let same = Estimate::exact(0.0);
+    for (rule, word) in [(Criterion::more_than(0.0, "%"), "more"), (Criterion::less_than(0.0, "%"), "less")] {
+        assert_eq!(verdict(rule, same), Verdict::NotReproduced, "{word}: exactly equal");
+        assert_eq!(verdict(rule, estimate(0.0, 0.1)), Verdict::Undecided, "{word}: equal, but for noise");
+    }
+    let steps = || {
+        Evidence::Several(vec![
+            ("one".to_owned(), estimate(5.0, 0.0)),
+            ("two".to_owned(), estimate(5.0, 0.0)),
+        ])
+    };
+    assert_eq!(verdict(Criterion::rising(0.0, "ms"), steps()), Verdict::NotReproduced);
+    assert_eq!(verdict(Criterion::falling(0.0, "ms"), steps()), Verdict::NotReproduced);
+    let between = Criterion::equivalent([0.0, 1.0], "%");
+    assert_eq!(verdict(between, same), Verdict::Reproduced, "two bounds belong to what lies between");
+}
+
+#[test]
 fn what_is_no_number_is_undecided() {
     assert_eq!(verdict(WITHIN, estimate(f64::NAN, 0.1)), Verdict::Undecided);
     assert_eq!(verdict(WITHIN, Evidence::Missing("no cell".to_owned())), Verdict::Undecided);
