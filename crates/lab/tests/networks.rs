@@ -80,6 +80,30 @@ fn multihomed_sctp_needs_nobody_who_is_impatient() {
 }
 
 #[test]
+fn an_association_that_moved_in_time_loses_nothing_with_its_first_network() {
+    let moving =
+        "workload = \"messages\"\n    [flows.requests.sctp.paths]\n    moves_at = \"2s\"\n    [stop]";
+    let plan = TWO_NETWORKS.replace("[stop]", moving).replace("TRANSPORT", "sctp:1");
+    let run = run(&plan.replace("PATIENCE", ""));
+    let flow = &run.flows[0];
+    assert_eq!((flow.completed, flow.transport.retransmissions), (1000, Some(0)));
+    let longest = flow.one_way.as_ref().unwrap().delivered.max();
+    assert!(longest < Duration::from_millis(15), "{longest:?}");
+    let delivered = |link: &str| run.links.iter().find(|one| one.name == link).unwrap().ways[0].delivered;
+    assert!(delivered("far-right") > 3 * delivered("far-left"), "eight of ten seconds are after the move");
+}
+
+#[test]
+fn an_association_moves_only_to_another_address() {
+    let moving = "[flows.requests.sctp.paths]\n    moves_at = \"2s\"\n    [stop]";
+    let plan = ONE_LINK.replace("[stop]", moving).replace("TRANSPORT", "sctp:1");
+    let plan = Plan::parse(&plan.replace("ADDRESSES", "").replace("MTU", ""));
+    let refused = plan.map(|plan| simulate(&plan.cells[0].scenario, 1, &Watch::default()).map(|_| ()));
+    let because = refused.map_or_else(|error| error.because, |run| run.unwrap_err().to_string());
+    assert!(because.contains("the server has one address"), "{because}");
+}
+
+#[test]
 fn only_echoed_requests_go_on_elsewhere() {
     let plan = TWO_NETWORKS.replace("TRANSPORT", "tcp").replace("PATIENCE", "switch_after = \"1s\"");
     let plan = plan.replace("interval = \"10ms\"", "interval = \"10ms\"\n    workload = \"messages\"");
@@ -139,4 +163,45 @@ fn a_search_for_the_path_mtu_ends_at_what_the_link_carries() {
         run.packets,
         fragments.packets
     );
+}
+
+/// Seven small messages behind a large one, which is on the first of eight streams and takes the window many round trips.
+const LARGE_BEFORE_SMALL: &str = r#"
+    title = "a large message before small ones"
+    hosts = ["client", "server"]
+    [links.path]
+    between = ["client", "server"]
+    delay = "20ms"
+    rate = "100mbit"
+    [flows.messages]
+    from = "client"
+    to = "server"
+    transport = "sctp:8"
+    workload = "messages"
+    arrivals = "constant"
+    interval = "20ms"
+    sizes = [600000, 64, 64, 64, 64, 64, 64, 64]
+    samples = true
+    [flows.messages.sctp]
+    send_buffer = 4194304
+    messages = { interleaving = true, scheduler = "priority", priorities = [PRIORITY] }
+    [stop]
+    messages = 8
+"#;
+
+/// Returns the mean delay of the small messages when the stream of the large ones has this priority.
+fn small_ones_take(priority: &str) -> Duration {
+    let run = run(&LARGE_BEFORE_SMALL.replace("PRIORITY", priority));
+    let trips = &run.flows[0].one_way.as_ref().unwrap().trips;
+    let small: Vec<Duration> =
+        trips.iter().filter(|trip| trip.number % 8 != 0).map(|trip| trip.delivered.since(trip.due)).collect();
+    assert_eq!(small.len(), 7);
+    small.iter().sum::<Duration>() / 7
+}
+
+/// RFC 8260 §3.4: the stream with the least number goes first.
+#[test]
+fn streams_go_by_the_priorities_of_the_plan() {
+    let [last, first] = ["512", "1"].map(small_ones_take);
+    assert!(2 * last < first, "{last:?} where the large ones go last, {first:?} where they go first");
 }

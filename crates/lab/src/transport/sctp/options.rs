@@ -86,7 +86,7 @@ pub struct PathOptions {
     /// The interval of HEARTBEATs, HB.interval. Default as the profile has it.
     pub heartbeat: Option<Span>,
     /// The time at which the client makes the path to the server's next address the primary one: the association goes on over another
-    /// network, and both go on working. Default never.
+    /// network, and both go on working. What the server sends keeps to the server's own primary path. Default never.
     pub moves_at: Option<Span>,
 }
 
