@@ -1,4 +1,4 @@
-//! The guide, page by page: what `mdbook build docs/guide` makes a book of.
+//! The guide, page by page: a part of the documentation site (`docs/site/build.py`).
 //!
 //! The pages are in `docs/guide/src`. They are documentation of this crate for one reason: rustdoc compiles and runs their
 //! blocks of Rust with every `cargo test`, so that a page cannot say what the code does not do.
