@@ -5,9 +5,12 @@ from numpy.typing import NDArray
 
 ENGINE: str
 
-class ModelError(ValueError): ...
+class ModelError(ValueError):
+    """A model has no answer for what it was asked."""
 
 class PlanError(ValueError):
+    """A plan is wrong; ``line`` and ``key`` say where."""
+
     line: int
     key: str
 
