@@ -23,8 +23,9 @@ fn main() -> io::Result<()> {
     }
     let variable = |name| std::env::var(name).unwrap_or_default();
     let (version, system) = (variable("CARGO_PKG_VERSION"), variable("CARGO_CFG_TARGET_OS"));
+    let faults = if std::env::var_os("CARGO_FEATURE_FAULTS").is_some() { ".faults" } else { "" };
     println!(
-        "cargo:rustc-env=HEADWAY_ENGINE={version}+{sum:016x}.{}-{system}",
+        "cargo:rustc-env=HEADWAY_ENGINE={version}+{sum:016x}.{}-{system}{faults}",
         variable("CARGO_CFG_TARGET_ARCH")
     );
     Ok(())

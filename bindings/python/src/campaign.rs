@@ -78,6 +78,8 @@ pub(crate) fn half_width(values: Vec<f64>) -> Option<f64> {
 
 fn run(scenario: &Scenario, seed: u64, watch: &Watch) -> Ran {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
+        #[cfg(feature = "faults")]
+        fault(seed);
         lab::simulation::simulate(scenario, seed, watch).map(|outcome| SeedResult::new(seed, outcome))
     }));
     match outcome {
@@ -85,6 +87,13 @@ fn run(scenario: &Scenario, seed: u64, watch: &Watch) -> Ran {
         Ok(Err(error)) => Ran::Badly { seed, error: error.to_string() },
         Err(panic) => Ran::Badly { seed, error: format!("panicked: {}", last_words(panic.as_ref())) },
     }
+}
+
+/// Panics in the run that a test names. What ships is built without the feature and has no such thing.
+#[cfg(feature = "faults")]
+fn fault(seed: u64) {
+    let named = std::env::var("HEADWAY_PANIC_AT_SEED").ok().and_then(|named| named.parse().ok());
+    assert!(named != Some(seed), "a test asked for it");
 }
 
 /// Returns what a panic said.

@@ -3,53 +3,17 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from short import PLAN, RUNS, after, octets
 
 import headway
 from headway import _headway
 
 pytest.importorskip("pyarrow")
 
-PLAN = {
-    "title": "A short campaign",
-    "seeds": 6,
-    "hosts": ["client", "server"],
-    "links": {"wan": {"between": ["client", "server"], "delay": "10ms", "loss": "1%"}},
-    "flows": {"requests": {"from": "client", "to": "server", "transport": "tcp", "interval": "10ms"}},
-    "stop": {"messages": 30},
-    "factors": {"flows.requests.transport": ["tcp", "sctp:6"], "links.wan.loss": ["1%", 0.05]},
-}
-RUNS = 24
-
-
-def octets(store):
-    """Return all that a store has, but for the lock."""
-    return {str(path.relative_to(store)): path.read_bytes() for path in Path(store).rglob("*") if path.is_file() and path.name != "_lock"}
-
-
-@pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory):
-    store = tmp_path_factory.mktemp("undisturbed") / "store"
-    headway.campaign(PLAN, store=store, jobs=1)
-    return octets(store)
-
-
 class Enough(Exception):
     pass
-
-
-def after(runs, act):
-    """Return a progress that acts once, when some runs are there."""
-    state = {"acted": False}
-
-    def progress(done, all):
-        if done >= runs and not state["acted"]:
-            state["acted"] = True
-            act()
-
-    return progress
 
 
 def leave():
@@ -193,14 +157,20 @@ def test_a_run_that_fails_is_a_row_with_seed_and_error(tmp_path):
     assert headway.campaign(plan, store=tmp_path / "store").new == 0
 
 
-def test_a_cluster_gives_the_same_octets_also_when_workers_are_killed(undisturbed, tmp_path):
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        with distributed.Client(cluster) as dask:
-            pids = list(dask.run(os.getpid).values())
-            kill = after(3, lambda: os.kill(pids[0], signal.SIGKILL))
-            assert headway.campaign(PLAN, client=dask, store=tmp_path / "store", progress=kill).new == RUNS
-    assert octets(tmp_path / "store") == undisturbed
+def test_a_run_that_panics_is_a_row_and_the_campaign_goes_on(tmp_path, monkeypatch):
+    if not headway.engine.endswith(".faults"):
+        assert os.environ.get("CI") != "true", "build the package with the feature faults"
+        pytest.skip("the package is built without the feature faults")
+    monkeypatch.setenv("HEADWAY_PANIC_AT_SEED", "3")
+    rows = headway.campaign(PLAN, store=tmp_path / "store", jobs=2).table().to_pylist()
+    panicked = [(row["seed"], row["error"], row["response_ms.mean"]) for row in rows if row["error"]]
+    assert panicked == [(3, "panicked: a test asked for it", None)] * 4 and len(rows) == RUNS
+    monkeypatch.undo()
+    seeds = [1, 2, 4, 5, 6]
+    well = headway.campaign(PLAN, seeds, store=tmp_path / "well", jobs=1).table()
+    assert well.select(["seed", "trace_hash"]).to_pylist() == [
+        {"seed": row["seed"], "trace_hash": row["trace_hash"]} for row in rows if not row["error"]
+    ]
 
 
 LOSSES = {"links.wan.loss": ["0%", "10%"]}

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,12 +152,12 @@ class DaskWorkers:
         self._tasks: dict[Any, Task] = {}
 
     def capacity(self) -> int:
-        with _reached():
+        with self._reached():
             threads: int = sum(self._client.nthreads().values())
         return max(1, threads)
 
     def submit(self, task: Task) -> None:
-        with _reached():
+        with self._reached():
             future = self._client.submit(run_batch, task.batch, pure=False)
         self._tasks[future] = task
         self._done.add(future)
@@ -164,11 +165,12 @@ class DaskWorkers:
     def wait(self) -> tuple[Task, Answer]:
         future = next(self._done)
         task = self._tasks.pop(future)
-        if future.status == "finished":
-            return task, future.result()
         if future.status in ("cancelled", "lost"):
             raise CampaignError(SCHEDULER_GONE)
-        error = future.exception()
+        with self._reached():
+            if future.status == "finished":
+                return task, future.result()
+            error = future.exception()
         raise CampaignError(f"Dask could not have these runs done: {task}: {type(error).__name__}: {error}") from error
 
     def close(self) -> None:
@@ -176,14 +178,16 @@ class DaskWorkers:
             self._client.cancel(list(self._tasks))
         self._tasks.clear()
 
-
-@contextmanager
-def _reached() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise CampaignError(f"{SCHEDULER_GONE} ({error})") from error
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Say what it means if the scheduler dies in the middle of a request, however Dask puts it."""
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, OSError | CancelledError) or self._client.status != "running":
+                raise CampaignError(f"{SCHEDULER_GONE} ({type(error).__name__}: {error})") from error
+            raise
 
 
 MOST_DEATHS = 3
-SCHEDULER_GONE = "the scheduler is gone with what was under way; call again when there is one"
+SCHEDULER_GONE = "the scheduler is gone with what was under way; what was done is kept: call again when there is one"
