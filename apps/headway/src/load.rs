@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lab::{Backend, CompareConfig, Network, TransportSpec};
+use lab::{Backend, CompareConfig, Network, TransportSpec, Workload};
 use netem::Impairments;
 
 use crate::arguments::{
@@ -49,6 +49,7 @@ impl Arguments {
             pcap: self.pcap.clone(),
             ..self.traffic.config()?
         };
+        check_workload(config.workload)?;
         self.check_ports(&config)?;
         Ok(config)
     }
@@ -72,6 +73,19 @@ impl Arguments {
             remedy: "add --sequential, or write 0 for any port".to_owned(),
         })
     }
+}
+
+/// Checks that an echo server answers the messages of a workload.
+fn check_workload(workload: Workload) -> Result<(), UsageError> {
+    if workload.is_echoed() {
+        return Ok(());
+    }
+    Err(UsageError::Value {
+        option: "--workload",
+        value: workload.to_string(),
+        because: "an echo server sends back what it gets, and answers nothing else".to_owned(),
+        remedy: format!("use {}, or headway compare, which has a server for each workload", Workload::ECHO),
+    })
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {

@@ -107,6 +107,18 @@ fn unknown_names_are_refused_with_those_known() {
 }
 
 #[test]
+fn load_of_which_an_echo_server_answers_nothing_is_refused() {
+    for workload in ["sip", "sip-invite", "simco"] {
+        let option = format!("--workload '{workload}'");
+        let parts = [option.as_str(), "answers nothing else", "use echo", "headway compare"];
+        assert_contains(
+            &refusal(&format!("load --to 127.0.0.1:5000 --no-report --workload {workload}")),
+            &parts,
+        );
+    }
+}
+
+#[test]
 fn options_that_exclude_each_other_are_refused() {
     let cases: [(&str, &[&str]); 4] = [
         ("compare --rate 100 --interval 10ms", &["--rate", "--interval"]),

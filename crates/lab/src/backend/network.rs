@@ -37,6 +37,11 @@ impl Backend for Network {
                 because: "no address of an echo server was given".to_owned(),
             });
         }
+        if !config.workload.is_echoed() {
+            return Err(BackendError::Failed {
+                because: format!("an echo server answers no messages of workload {}", config.workload),
+            });
+        }
         let mut runs = Vec::new();
         let mut numbers = 0..;
         for batch in batches(config, transports, usize::MAX) {

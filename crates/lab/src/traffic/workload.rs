@@ -63,6 +63,12 @@ impl Workload {
         self.measure() == Measure::Responses
     }
 
+    /// Returns whether an echo server answers its messages, such as the one that [`Network`](crate::Network) talks to.
+    #[must_use]
+    pub fn is_echoed(self) -> bool {
+        self == Self::ECHO
+    }
+
     /// Returns the names of those whose responses are timed, as in "use echo or simco".
     #[must_use]
     pub fn answered() -> String {
