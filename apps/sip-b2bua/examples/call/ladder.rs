@@ -141,6 +141,7 @@ const HEAD: &str = "<!doctype html>
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 svg { width: 100%; height: auto; font-size: 13px; }
 text { fill: var(--ink); text-anchor: middle; }
+.says { paint-order: stroke; stroke: Canvas; stroke-width: 4px; }
 .name { font-weight: 600; font-size: 15px; }
 .time { fill: var(--faint); text-anchor: end; font-variant-numeric: tabular-nums; }
 .rung { stroke: var(--faint); }
