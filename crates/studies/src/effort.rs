@@ -9,7 +9,7 @@ use crate::error::StudyError;
 use crate::measurement::Measurement;
 use crate::video::VideoTrace;
 use lab::plan::{Cell, Plan, RunOptions};
-use lab::simulation::Span;
+use lab::simulation::{RunOutcome, Scenario, SimulationError, Span, simulate};
 
 /// How much work a page may be.
 #[derive(Clone, Debug)]
@@ -117,6 +117,11 @@ impl Effort {
         };
         let cells = plan.cells.iter().zip(outcome.cells);
         Ok(Cells::new(page, cells.map(|(cell, tally)| (levels(cell), tally)).collect()))
+    }
+
+    /// Runs a scenario once, for a page that looks at single messages.
+    pub(crate) fn simulate(&self, scenario: &Scenario, seed: u64) -> Result<RunOutcome, SimulationError> {
+        simulate(scenario, seed, &(&self.options.stop).into())
     }
 }
 

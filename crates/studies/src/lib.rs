@@ -131,6 +131,11 @@ pub const PAGES: &[PageSpec] = &[
         title: "The start-up model against the simulator, constant bit rate",
         make: s5::table1,
     },
+    PageSpec {
+        id: "S5-moved",
+        title: "Start-up after a handover: an association that moves",
+        make: s5::moved,
+    },
     PageSpec { id: "S5-fig3", title: "Video of variable bit rate on a new path", make: s5::fig3 },
     PageSpec {
         id: "S5-fig4",

@@ -1,9 +1,11 @@
 //! S5: the delay penalty of slow start on a new path.
 
 mod frames;
+mod moved;
 mod resumed;
 
 pub(super) use frames::fig3;
+pub(super) use moved::moved;
 pub(super) use resumed::resumed;
 
 use core::num::NonZeroU32;
@@ -15,7 +17,6 @@ use crate::effort::Effort;
 use crate::error::StudyError;
 use lab::plan::Plan;
 use lab::report::{Axis, Criterion, Estimate, Evidence, Figure, Mark, Page, Series, Table};
-use lab::simulation::simulate;
 
 /// Makes table 1 of S5, the validation by constant bit rate: the model against the SCTP that ships.
 pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
@@ -30,7 +31,7 @@ pub(super) fn table1(effort: &Effort) -> Result<Page, StudyError> {
     ));
     let (mut rows, mut errors) = (Vec::new(), Vec::new());
     for (cell, of_study) in plan.cells.iter().zip(CELLS) {
-        let run = simulate(&cell.scenario, 1, &(&effort.options.stop).into())?;
+        let run = effort.simulate(&cell.scenario, 1)?;
         let one_way = run.flows.into_iter().next().and_then(|flow| flow.one_way);
         let trips = one_way.map(|one_way| one_way.trips).unwrap_or_default();
         let measured: Vec<f64> =
@@ -149,14 +150,14 @@ pub(super) fn fig4(_effort: &Effort) -> Result<Page, StudyError> {
             &id,
             &title,
             Axis::linear("RTT in ms"),
-            Axis::linear("message size in octets"),
+            Axis::linear("message size in kB"),
         ));
         let mut points = Vec::new();
         for rtt in (5..=300).step_by(12) {
             for size in (100..=60_000).step_by(2400) {
                 points.push(vec![
                     f64::from(rtt),
-                    f64::from(size),
+                    f64::from(size) / 1e3,
                     penalty_ms(size, interval, rtt, WindowRule::WithinWindow)?,
                 ]);
             }

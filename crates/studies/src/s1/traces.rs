@@ -7,7 +7,7 @@ use crate::error::StudyError;
 use lab::milliseconds;
 use lab::plan::Plan;
 use lab::report::{Axis, Criterion, Estimate, Evidence, Figure, Mark, Page, Series};
-use lab::simulation::{Trip, simulate};
+use lab::simulation::Trip;
 
 /// Makes figure 1 of S1: behind a loss everything waits on one stream or connection.
 pub(crate) fn fig1(effort: &Effort) -> Result<Page, StudyError> {
@@ -41,7 +41,7 @@ fn trips(effort: &Effort, case: &str) -> Result<Vec<Trip>, StudyError> {
     let is_case = |(_, level): &(String, serde_json::Value)| level.as_str() == Some(case);
     let cell = plan.cells.iter().find(|cell| cell.factors.iter().any(is_case));
     let missing = || StudyError::Cell { page: "S1-fig1", key: case.to_owned(), count: 0 };
-    let run = simulate(&cell.ok_or_else(missing)?.scenario, 1, &(&effort.options.stop).into())?;
+    let run = effort.simulate(&cell.ok_or_else(missing)?.scenario, 1)?;
     let one_way = run.flows.into_iter().next().and_then(|flow| flow.one_way);
     let mut trips = one_way.map(|one_way| one_way.trips).unwrap_or_default();
     trips.sort_by_key(|trip| trip.number);

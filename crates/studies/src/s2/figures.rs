@@ -177,7 +177,7 @@ fn udp_trips(effort: &Effort, profile: &str) -> Result<Vec<Vec<Trip>>, StudyErro
     let Some(cell) = plan.cells.first() else { return Ok(Vec::new()) };
     let seeds = usize::try_from(effort.seeds).unwrap_or(1);
     let runs = spread(&effort.options, seeds, |index| {
-        let run = lab::simulation::simulate(&cell.scenario, judged(index), &(&effort.options.stop).into())?;
+        let run = effort.simulate(&cell.scenario, judged(index))?;
         let one_way = run.flows.into_iter().next().and_then(|flow| flow.one_way);
         Ok::<_, SimulationError>(one_way.map(|one_way| one_way.trips).unwrap_or_default())
     })?;

@@ -265,7 +265,7 @@ fn many<T: Send>(
 ) -> Result<Vec<T>, StudyError> {
     let seeds = usize::try_from(effort.seeds).unwrap_or(1);
     effort.options.progress.expect(seeds);
-    let one = |index| run(setting, judged(index), &effort.options.stop).map(&keep);
+    let one = |index| run(setting, judged(index), effort).map(&keep);
     let runs = spread(&effort.options, seeds, one)?;
     if effort.options.stop.is_raised() { Err(StudyError::Interrupted) } else { Ok(runs) }
 }

@@ -5,11 +5,11 @@ use core::time::Duration;
 use netem::{Loss, Probability, QueueLimit};
 use workload::MessageSize;
 
-use lab::StopSignal;
+use crate::effort::Effort;
 use lab::plan::Plan;
 use lab::simulation::OneWay;
 use lab::simulation::StudyRules;
-use lab::simulation::{Scenario, SimulationError, simulate};
+use lab::simulation::{Scenario, SimulationError};
 use lab::simulation::{Span, Text};
 
 /// One cell of the study.
@@ -43,8 +43,8 @@ pub(super) struct Outcome {
 }
 
 /// Runs the setting once, with this seed.
-pub(super) fn run(setting: &Setting, seed: u64, stop: &StopSignal) -> Result<Outcome, SimulationError> {
-    let run = simulate(&setting.scenario()?, seed, &stop.into())?;
+pub(super) fn run(setting: &Setting, seed: u64, effort: &Effort) -> Result<Outcome, SimulationError> {
+    let run = effort.simulate(&setting.scenario()?, seed)?;
     let middle = run.links.iter().find(|link| link.name == MIDDLE).ok_or_else(|| missing("links"))?;
     let (dropped, offered) = (middle.ways[0].dropped(), middle.ways[0].offered);
     let one_way = run.flows.into_iter().find_map(|flow| flow.one_way);

@@ -54,7 +54,7 @@ fn try_all(effort: &Effort, choices: Vec<Choice>) -> Result<Vec<Tried>, StudyErr
     effort.options.progress.expect(choices.len() * 3 * seeds);
     let runs = spread(&effort.options, choices.len() * 3 * seeds, |index| {
         let (choice, rest) = (&choices[index / (3 * seeds)], index % (3 * seeds));
-        let outcome = run(&choice.of(&CELLS[rest / seeds]), seed(rest % seeds), &effort.options.stop)?;
+        let outcome = run(&choice.of(&CELLS[rest / seeds]), seed(rest % seeds), effort)?;
         let of = |value: Option<f64>| value.unwrap_or(f64::NAN);
         let one_way = &outcome.one_way;
         Ok::<_, SimulationError>([of(one_way.unordered.moments().mean()), of(one_way.difference.mean())])
@@ -94,7 +94,7 @@ fn competing(effort: &Effort, choice: &Choice) -> Result<String, StudyError> {
     let runs = spread(&effort.options, CAPS.len() * cells.len() * seeds, |index| {
         let (cap, rest) = (CAPS[index / (cells.len() * seeds)], index % (cells.len() * seeds));
         let choice = Choice { competing_cap: cap, ..choice.clone() };
-        let outcome = run(&choice.of(&cells[rest / seeds]), seed(rest % seeds), &effort.options.stop)?;
+        let outcome = run(&choice.of(&cells[rest / seeds]), seed(rest % seeds), effort)?;
         let of = |value: Option<f64>| value.unwrap_or(f64::NAN);
         let one_way = &outcome.one_way;
         Ok::<_, SimulationError>([of(one_way.unordered.moments().mean()), of(one_way.difference.mean())])

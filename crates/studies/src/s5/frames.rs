@@ -9,7 +9,7 @@ use crate::video::VideoTrace;
 use lab::mean;
 use lab::plan::{Plan, spread};
 use lab::report::{Axis, Criterion, Estimate, Figure, Mark, Page, Series, Table};
-use lab::simulation::{SimulationError, simulate};
+use lab::simulation::SimulationError;
 
 /// Makes figure 3 of S5: two videos, and the reader's own if there is one.
 pub(crate) fn fig3(effort: &Effort) -> Result<Page, StudyError> {
@@ -84,7 +84,7 @@ fn simulated(trace: &VideoTrace, effort: &Effort) -> Result<Vec<f64>, Simulation
         .replace("messages = 150", &format!("messages = {}", frames.len()));
     let plan = Plan::parse(&text).map_err(|error| SimulationError::new("sizes", error.to_string()))?;
     let Some(cell) = plan.cells.first() else { return Ok(Vec::new()) };
-    let run = simulate(&cell.scenario, 1, &(&effort.options.stop).into())?;
+    let run = effort.simulate(&cell.scenario, 1)?;
     let one_way = run.flows.into_iter().next().and_then(|flow| flow.one_way);
     let mut trips = one_way.map(|one_way| one_way.trips).unwrap_or_default();
     trips.sort_by_key(|trip| trip.number);
