@@ -1,6 +1,6 @@
 //! Blocking at the sender: a large message in front of small ones on other streams.
 
-use super::shown;
+use super::{of_all_seeds, paired, shown};
 use crate::cells::{Cells, Ran, text};
 use crate::effort::Effort;
 use crate::error::StudyError;
@@ -61,10 +61,9 @@ fn judge<'a>(page: &mut Page, of: impl Fn(&str) -> Result<&'a Ran, StudyError>) 
 /// arrivals, and the runs are compared seed by seed; otherwise the cells are independent.
 fn longer(one: &Ran, other: &Ran) -> Option<Estimate> {
     let (own, others) = (run_means(one), run_means(other));
-    let have_same_arrivals = one.tally.flows.len() == other.tally.flows.len() && own.len() == others.len();
-    if have_same_arrivals && own.len() >= MIN_PAIRS {
-        let pairs = own.iter().zip(&others).map(|(own, other)| (own / other - 1.0) * 100.0);
-        return Estimate::of_runs(&pairs.collect::<Vec<f64>>());
+    let have_same_arrivals = one.tally.flows.len() == other.tally.flows.len();
+    if let Some(paired) = paired(&own, &others).filter(|_| have_same_arrivals) {
+        return Some(paired);
     }
     mean(one).zip(mean(other)).map(|(one, other)| one.beyond(other).scaled(100.0, 0.0))
 }
@@ -99,13 +98,9 @@ fn mean(cell: &Ran) -> Option<Estimate> {
 
 /// Returns the mean of each run over the messages of all flows, in the order of the seeds; none where a run of a flow delivered nothing.
 fn run_means(cell: &Ran) -> Vec<f64> {
-    let of_flow = |(flow, share): (&FlowTally, f64)| (flow.delivered.means(), share, flow.seeds.len());
-    let flows: Vec<_> = flows(cell).map(of_flow).collect();
-    if flows.iter().any(|(means, _, seeds)| means.len() < *seeds) {
-        return Vec::new();
-    }
-    let runs = flows.iter().map(|(means, ..)| means.len()).min().unwrap_or(0);
-    let run = |run: usize| flows.iter().map(|(means, share, _)| means[run] * share).sum();
+    let flows: Vec<_> = flows(cell).map(|(flow, share)| (of_all_seeds(flow), share)).collect();
+    let runs = flows.iter().map(|(means, _)| means.len()).min().unwrap_or(0);
+    let run = |run: usize| flows.iter().map(|(means, share)| means[run] * share).sum();
     (0..runs).map(run).collect()
 }
 
@@ -181,8 +176,6 @@ const STATEMENTS: [(Criterion, &str, &str, &str); 7] = [
     (NO_MORE, "a second association for the large ones is as good as I-DATA in turns", "data-apart", TURNS),
     (NO_MORE, "QUIC's streams are as good as a second connection for the large ones", "quic", "quic-apart"),
 ];
-/// With fewer runs there is no interval over runs, and the one over batches stands in.
-const MIN_PAIRS: usize = 10;
 const CASES: [(&str, &str); 16] = [
     ("data", "SCTP, DATA"),
     ("data-round-robin", "SCTP, DATA, streams in turns"),
