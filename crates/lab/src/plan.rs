@@ -17,4 +17,4 @@ pub use execute::{PlanOutcome, PlanWorld, Progress, RunOptions, spread};
 pub use file::{Cell, Plan, PlanError, Precision};
 pub(crate) use result::plain;
 pub use result::{CellResult, RunSummary, SeedResult, SimulationResult, write_plan_report};
-pub use tally::{CellTally, FlowTally, SeedTally};
+pub use tally::{CellTally, FlowTally, LinkTally, SeedTally};

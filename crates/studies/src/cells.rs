@@ -48,12 +48,6 @@ impl Cells {
         Self { page, cells: cells.collect() }
     }
 
-    /// Returns these cells and those of another part of the same plan.
-    pub(crate) fn and(mut self, others: Self) -> Self {
-        self.cells.extend(others.cells);
-        self
-    }
-
     /// Returns all cells in the order of the plan.
     pub(crate) fn iter(&self) -> core::slice::Iter<'_, Ran> {
         self.cells.iter()

@@ -8,7 +8,7 @@ use crate::cells::Cells;
 use crate::error::StudyError;
 use crate::measurement::Measurement;
 use crate::video::VideoTrace;
-use lab::plan::{Cell, Plan, RunOptions};
+use lab::plan::{Cell, CellTally, Plan, RunOptions};
 use lab::simulation::{RunOutcome, Scenario, SimulationError, Span, simulate};
 
 /// How much work a page may be.
@@ -28,6 +28,9 @@ pub struct Effort {
     pub(crate) first_seed: u64,
     /// Several pages show the same runs.
     pub(super) done: Done,
+    /// A simulator that tells something else than the truth, for tests that try to fool the pages.
+    #[cfg(test)]
+    pub(crate) lie: crate::lies::Lie,
 }
 
 /// The results of plans that were run, by the text of the plan and the effort.
@@ -43,6 +46,8 @@ impl Default for Effort {
             measurement: None,
             first_seed: 1,
             done: Done::default(),
+            #[cfg(test)]
+            lie: crate::lies::Lie::default(),
         }
     }
 }
@@ -81,21 +86,6 @@ impl Effort {
         Ok(ran)
     }
 
-    /// Runs a plan with at most so many seeds for the cells that cost much, whatever their length.
-    pub(super) fn run_sparing(
-        &self,
-        page: &'static str,
-        text: &str,
-        most: u64,
-        is_costly: impl Fn(&Cell) -> bool,
-    ) -> Result<Cells, StudyError> {
-        let plan = Plan::parse(text).map_err(|error| StudyError::Plan { page, error })?;
-        let (costly, others) = plan.cells.iter().cloned().partition(is_costly);
-        let few = Self { seeds: self.seeds.min(most), ..self.clone() };
-        let cells = self.run_plan(page, Plan { cells: others, ..plan.clone() })?;
-        Ok(cells.and(few.run_plan(page, Plan { cells: costly, ..plan })?))
-    }
-
     /// Runs a plan that was changed, with the seeds and the share of this effort.
     pub(crate) fn run_plan(&self, page: &'static str, mut plan: Plan) -> Result<Cells, StudyError> {
         plan.seeds = (self.first_seed..).take(usize::try_from(self.seeds).unwrap_or(usize::MAX)).collect();
@@ -105,7 +95,7 @@ impl Effort {
             stop.messages = stop.messages.map(|messages| share_of(messages, self.share, stop.discard));
         }
         self.options.progress.expect(plan.cells.len() * plan.seeds.len());
-        let outcome = plan.run(&self.options)?;
+        let tallies = self.tallies(&mut plan)?;
         if self.options.stop.is_raised() {
             return Err(StudyError::Interrupted);
         }
@@ -115,12 +105,22 @@ impl Effort {
             let word = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
             cell.factors.iter().map(|(name, level)| (word(name), text(level))).collect()
         };
-        let cells = plan.cells.iter().zip(outcome.cells);
+        let cells = plan.cells.iter().zip(tallies);
         Ok(Cells::new(page, cells.map(|(cell, tally)| (levels(cell), tally)).collect()))
+    }
+
+    fn tallies(&self, plan: &mut Plan) -> Result<Vec<CellTally>, SimulationError> {
+        #[cfg(test)]
+        if let Some(made_up) = self.lie.tallies(plan) {
+            return Ok(made_up);
+        }
+        Ok(plan.run(&self.options)?.cells)
     }
 
     /// Runs a scenario once, for a page that looks at single messages.
     pub(crate) fn simulate(&self, scenario: &Scenario, seed: u64) -> Result<RunOutcome, SimulationError> {
+        #[cfg(test)]
+        let scenario = &self.lie.about(scenario);
         simulate(scenario, seed, &(&self.options.stop).into())
     }
 }

@@ -12,6 +12,8 @@
 mod cells;
 mod effort;
 mod error;
+#[cfg(test)]
+mod lies;
 mod measure;
 mod measurement;
 mod now;

@@ -244,12 +244,8 @@ pub(super) fn fig18(effort: &Effort) -> Result<Page, StudyError> {
 
 /// Makes figure 19 of S4: response time over the rate of transactions.
 pub(super) fn fig19(effort: &Effort) -> Result<Page, StudyError> {
-    // A run begins with the calls that stand already, a hundred thousand and more at these rates.
-    let is_costly = |cell: &lab::plan::Cell| {
-        cell.scenario.flows.iter().any(|(_, flow)| flow.rate.is_some_and(|rate| rate > 1000.0))
-    };
-    let cells = effort.run_sparing("S4-fig19", RATE, COSTLY_SEEDS, is_costly)?;
-    let tcp = effort.run_sparing("S4-fig19", TCP_RATE, COSTLY_SEEDS, is_costly)?;
+    let cells = effort.run("S4-fig19", RATE)?;
+    let tcp = effort.run("S4-fig19", TCP_RATE)?;
     let title = "S4 Fig 19: mean response time of PER over the rate, p = 1 %";
     let mut page = s1::rate_page(&cells, "fig19", title, LINUX_2616)?;
     page.conditions = [SIMCO, LINUX_2616, TCP_2006].map(str::to_owned).to_vec();
@@ -314,8 +310,6 @@ const STUDIES: &str = "SCTP by the rule of the study's model (profile studies), 
                        delayed acknowledgments";
 const UNEXPLAINED: &str = "the study says that its measurement agreed; by the rule of its kernel it cannot have, and why it did is not known";
 const ASSUMED: &str = "what the model assumes, arrivals at equal distances and a timeout that never doubles,";
-/// Enough for an interval.
-const COSTLY_SEEDS: u64 = 10;
 const TCP: [(&str, &str); 3] = [
     ("linux-2006", "TCP, Linux 2.6, byte counting"),
     ("linux-2006-no-abc", "TCP, Linux 2.6, no byte counting"),

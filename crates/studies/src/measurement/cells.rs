@@ -2,6 +2,7 @@
 
 use super::MeasuredAt;
 use crate::error::StudyError;
+use crate::now::NOW_TCP;
 use lab::Workload;
 use lab::{TransportList, TransportSpec};
 
@@ -69,7 +70,7 @@ pub(super) fn transports(conditions: MeasuredAt) -> Result<TransportList, StudyE
     names.join(",").parse().map_err(StudyError::Transport)
 }
 
-pub(crate) const CELLS: [MeasuredCells; 7] = [
+pub(crate) const CELLS: [MeasuredCells; 8] = [
     MeasuredCells { over: Over::Loss, transports: OVER_LOSS, ..echoed("S1-fig4", "fig4") },
     MeasuredCells {
         over: Over::Loss,
@@ -92,6 +93,8 @@ pub(crate) const CELLS: [MeasuredCells; 7] = [
     },
     MeasuredCells { over: Over::Streams, transports: OVER_STREAMS, ..simco("S4-fig17", "fig17") },
     MeasuredCells { over: Over::Rate, transports: OVER_RATE, ..simco("S4-fig19", "fig19") },
+    // The timer page's first figure, whose name is its transport.
+    MeasuredCells { over: Over::Rate, transports: &["tcp"], tcp: NOW_TCP, ..echoed("now-timer", "sctp:1") },
 ];
 
 const fn echoed(page: &'static str, figure: &'static str) -> MeasuredCells {

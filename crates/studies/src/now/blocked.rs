@@ -3,7 +3,7 @@
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use models::resequencing::{Profile, Scenario, Transport, one_way_waiting};
+use models::resequencing::{MOST_STREAMS, Profile, Scenario, Transport, one_way_waiting, sufficient_streams};
 use models::{Probability, Rate};
 
 use crate::cells::{Cells, Ran, number, text};
@@ -140,32 +140,29 @@ fn found_loss(cell: &Ran) -> Option<f64> {
     lab::mean(&runs).map(|again| again / (1.0 + again))
 }
 
-/// Returns how long a message waits in the mean in ms, one way, by the resequencing model.
-fn waiting(rate: u32, loss: f64, streams: u32) -> Result<f64, StudyError> {
-    let scenario = Scenario {
+fn scenario(rate: u32, loss: f64) -> Result<Scenario, StudyError> {
+    Ok(Scenario {
         rtt: Duration::from_millis(20),
         loss: Probability::new(loss)?,
         rate: Rate::per_second(f64::from(rate))?,
         processing: Duration::from_micros(500),
         profile: Profile::Signalling,
         rto_min: None,
-    };
+    })
+}
+
+/// Returns how long a message waits in the mean in ms, one way, by the resequencing model.
+fn waiting(rate: u32, loss: f64, streams: u32) -> Result<f64, StudyError> {
     let transport = match streams {
         u32::MAX => Transport::SctpUnordered,
         streams => Transport::Sctp { streams: NonZeroU32::new(streams).unwrap_or(NonZeroU32::MIN) },
     };
-    Ok(one_way_waiting(&scenario, &transport).map_or(0.0, |waiting| waiting.mean_s() * 1e3))
+    Ok(one_way_waiting(&scenario(rate, loss)?, &transport).map_or(0.0, |waiting| waiting.mean_s() * 1e3))
 }
 
 /// Returns the fewest streams with which a request takes at most 1 % longer than without order.
 fn would_do(rate: u32, loss: f64) -> Result<u32, StudyError> {
-    let free = waiting(rate, loss, u32::MAX)?;
-    for streams in 1..64 {
-        if 2.0 * (waiting(rate, loss, streams)? - free) <= 0.01 * (20.5 + 2.0 * free) {
-            return Ok(streams);
-        }
-    }
-    Ok(64)
+    Ok(sufficient_streams(&scenario(rate, loss)?).unwrap_or(MOST_STREAMS).get())
 }
 
 fn reading(cells: &Cells) -> Result<Vec<String>, StudyError> {

@@ -12,7 +12,7 @@ pub(super) use burst::burst;
 pub(super) use large::large;
 pub(super) use path::path;
 pub(super) use streams::streams;
-pub(super) use timer::timer;
+pub(super) use timer::{TCP as NOW_TCP, timer};
 
 use crate::cells::Ran;
 use lab::plan::FlowTally;

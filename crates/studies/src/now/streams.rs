@@ -136,7 +136,9 @@ const TRANSPORTS: [&str; 6] = ["tcp", "tcp:4", "sctp:1", "sctp:6", "quic:1", "qu
 const LOSSES: [(&str, f64); 5] =
     [("loss-0-1", 0.1), ("loss-0-5", 0.5), ("loss-1", 1.0), ("loss-2", 2.0), ("loss-5", 5.0)];
 const BURSTS: [(&str, f64); 3] = [("burst-30", 30.0), ("burst-100", 100.0), ("burst-300", 300.0)];
-const RATES: [(&str, f64); 3] = [("rate-10", 10.0), ("loss-1", 100.0), ("rate-1000", 1000.0)];
+/// The cases of the figure over the rate.
+pub(super) const RATES: [(&str, f64); 3] = [("rate-10", 10.0), ("loss-1", 100.0), ("rate-1000", 1000.0)];
 const PATH: &str = "64-octet requests, echoed; 100 a second unless said otherwise, 10 ms each way, 100 Mbit/s, 0.5 ms of processing; SCTP with our default profile, QUIC by quinn, \
                     TCP as in today's Linux; messages are dealt round robin";
-const PLAN: &str = include_str!("../../../../plans/studies/now-streams.toml");
+/// The plan, of which now-timer shows TCP, too.
+pub(super) const PLAN: &str = include_str!("../../../../plans/studies/now-streams.toml");

@@ -44,7 +44,7 @@ fn text_of(profile: &str) -> crate::cells::Key<'_> {
 pub(crate) fn fragments(effort: &Effort) -> Result<Page, StudyError> {
     let cells = effort.run("S2-fragments", FRAGMENTS)?;
     // The MTU falls at a time, which a share of the run would not reach.
-    let whole = Effort { share: 1.0, seeds: effort.seeds.min(MOST_SEEDS), ..effort.clone() };
+    let whole = Effort { share: 1.0, ..effort.clone() };
     let falling = whole.run("S2-fragments", MTU)?;
     let mut page = Page { conditions: vec![IN_FRAGMENTS.to_owned(), FALLS.to_owned()], ..Page::default() };
     let x = Axis::linear("fragments of a request").between(0.5, 4.5);
@@ -67,14 +67,15 @@ pub(crate) fn fragments(effort: &Effort) -> Result<Page, StudyError> {
         rows.push(vec![
             format!("{message:.0}"),
             count.to_string(),
-            again.to_string(),
-            format!("{expected:.4}"),
+            in_hundreds(Some(again)),
+            format!("{:.2}", expected * 100.0),
             cell.mean_text(),
         ]);
     }
     page.series.push(series);
     page.series.push(Series::new("fragments", "model, (1 − p)⁻²ⁿ − 1", Mark::Model, points));
-    let head = ["octets", "fragments", "repetitions a request", "(1 − p)⁻²ⁿ − 1", "mean in ms"];
+    let head =
+        ["octets", "fragments", "repetitions of a hundred requests", "100·((1 − p)⁻²ⁿ − 1)", "mean in ms"];
     page.tables.push(Table::new("Requests in fragments, 1 % loss", &head, rows));
     let text = "a request in n fragments is lost unless all arrive: it is repeated (1 − p)⁻²ⁿ − 1 times";
     page.statements.push(AMPLIFIED.judge(text, Evidence::Several(offsets)));
@@ -88,13 +89,12 @@ fn falls(page: &mut Page, cells: &Cells) -> Result<(), StudyError> {
     let at = |case| cells.get(&[text("case", case)]);
     let [before, known, after] = [at("before")?, at("known")?, at("after")?];
     let row = |name: &str, cell: &Ran| {
-        let again = repeated(cell).map(|again| again.to_string()).unwrap_or_default();
         vec![
             name.to_owned(),
             cell.mean_text(),
             cell.quantile_text(0.5, 0),
             cell.quantile_text(0.99, 0),
-            again,
+            in_hundreds(repeated(cell)),
         ]
     };
     let rows = vec![
@@ -102,7 +102,7 @@ fn falls(page: &mut Page, cells: &Cells) -> Result<(), StudyError> {
         row("chunks of the size that the path has after its fall", known),
         row("chunks of the size that probes find (RFC 8899)", after),
     ];
-    let head = ["SCTP", "mean in ms", "median", "99 %", "chunks sent again a message"];
+    let head = ["SCTP", "mean in ms", "median", "99 %", "chunks sent again of a hundred messages"];
     page.tables.push(Table::new(
         "Messages of 4000 octets after the path MTU has fallen to 1300, 1 % loss",
         &head,
@@ -119,6 +119,11 @@ fn falls(page: &mut Page, cells: &Cells) -> Result<(), StudyError> {
     let text = "where probes find the new size (RFC 8899) messages take as long as with chunks that fit from the beginning";
     page.statements.push(ALIKE.judge(text, percent_more(after, known)));
     Ok(())
+}
+
+/// Returns how often a hundred messages were sent again, for a table.
+fn in_hundreds(again: Option<Estimate>) -> String {
+    again.map(|again| again.scaled(100.0, 0.0).to_string()).unwrap_or_default()
 }
 
 /// Returns how often a message was sent again, over runs.
@@ -140,8 +145,6 @@ const MORE: Criterion = Criterion::more_than(0.0, "%");
 const ALIKE: Criterion = Criterion::equivalent([-10.0, 10.0], "%");
 const TWICE: Criterion = Criterion::equivalent([60.0, 140.0], "%");
 const AMPLIFIED: Criterion = Criterion::each([-15.0, 15.0], "%");
-/// Enough where runs are long.
-const MOST_SEEDS: u64 = 12;
 const SIZES: [(f64, i32); 4] = [(1400.0, 1), (2900.0, 2), (4300.0, 3), (5800.0, 4)];
 const TIMERS: &str = "The study's network with random loss in the middle, both ways; requests of 500 octets, echoed, a hundred a second. The first timeout is SIP's T1 of 500 ms, or the smoothed \
                       round-trip time and four times its deviation, 200 ms at least, as in Linux' TCP; each further one is twice as long";

@@ -5,7 +5,7 @@ use core::time::Duration;
 use lab::milliseconds;
 use lab::plan::{Cell, Plan, spread};
 use lab::report::{Axis, Criterion, Estimate, Figure, Mark, Page, Series, Table};
-use lab::simulation::{RunOutcome, Scenario, SimulationError, simulate};
+use lab::simulation::{RunOutcome, Scenario, SimulationError};
 use virtual_time::Instant;
 
 use super::{NEAR_1S, greatest};
@@ -53,7 +53,7 @@ fn waits(effort: &Effort, page: &mut Page) -> Result<Longest, StudyError> {
         let case = levels.iter().find(is_case).cloned().unwrap_or_default();
         let start_up = levels.into_iter().find(|level| *level != case).unwrap_or_default();
         let one_way = CASES.iter().find(|(name, _)| *name == case).map_or(0.0, |(_, rtt)| rtt / 2.0);
-        let times = times(&simulate(&cell.scenario, 1, &(&effort.options.stop).into())?);
+        let times = times(&effort.simulate(&cell.scenario, 1)?);
         let wait = greatest(&times) - one_way;
         rows.push(vec![case.clone(), start_up.clone(), format!("{wait:.1}"), times.len().to_string()]);
         let numbered = (1_u32..).map(f64::from).zip(times.iter().copied());
@@ -103,7 +103,7 @@ fn beside_tcp(effort: &Effort, page: &mut Page) -> Result<(), StudyError> {
 
 /// Returns what the TCP transfer carried after the movement, in bit/s.
 fn goodput(effort: &Effort, scenario: &Scenario, index: usize) -> Result<Option<f64>, SimulationError> {
-    let run = simulate(scenario, super::seed_of(index), &(&effort.options.stop).into())?;
+    let run = effort.simulate(scenario, super::seed_of(index))?;
     Ok(run.flows.iter().find_map(|flow| flow.goodput_bits_per_s))
 }
 
