@@ -121,7 +121,10 @@ impl Effort {
     pub(crate) fn simulate(&self, scenario: &Scenario, seed: u64) -> Result<RunOutcome, SimulationError> {
         #[cfg(test)]
         let scenario = &self.lie.about(scenario);
-        simulate(scenario, seed, &(&self.options.stop).into())
+        let run = simulate(scenario, seed, &(&self.options.stop).into());
+        #[cfg(test)]
+        let run = run.map(|run| self.lie.told_of(run));
+        run
     }
 }
 

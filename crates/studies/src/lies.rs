@@ -5,9 +5,10 @@
 use core::time::Duration;
 use std::borrow::Cow;
 
+use lab::CallCounts;
 use lab::Distribution;
 use lab::plan::{Cell, CellTally, FlowTally, LinkTally, Plan, SeedTally};
-use lab::simulation::{Moments, Scenario, TransportCounts};
+use lab::simulation::{Moments, RunOutcome, Scenario, TransportCounts};
 
 /// What a test has the simulator get wrong. By default nothing.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,8 @@ pub(crate) struct Lie {
     pub(crate) is_turned_round: bool,
     /// What is done to every scenario before it runs.
     pub(crate) instead: Option<fn(&mut Scenario)>,
+    /// What is done to what a run tells of single messages.
+    pub(crate) afterwards: Option<fn(&mut RunOutcome)>,
 }
 
 /// Results out of nothing.
@@ -27,6 +30,8 @@ pub(crate) enum MadeUp {
     Alike,
     /// Something else of each cell, by this number.
     Anything(u64),
+    /// Of every cell that its times lie anywhere below a fifth of a second.
+    Spread,
     /// Of every cell that it takes longer and longer as long as the run lasts, and that some messages never arrive.
     Growing,
 }
@@ -51,6 +56,14 @@ impl Lie {
         instead(&mut other);
         Cow::Owned(other)
     }
+
+    /// Returns what is told of a run.
+    pub(crate) fn told_of(&self, mut run: RunOutcome) -> RunOutcome {
+        if let Some(afterwards) = self.afterwards {
+            afterwards(&mut run);
+        }
+        run
+    }
 }
 
 impl MadeUp {
@@ -58,7 +71,7 @@ impl MadeUp {
         let flows = cell.scenario.flows.iter();
         let links = cell.scenario.links.iter().map(|(name, _)| LinkTally {
             name: name.to_owned(),
-            ways: ["there", "back"].map(|way| (OFFERED, whole(self.of(cell, way) / 4.0))),
+            ways: ["there", "back"].map(|way| (OFFERED, whole(self.of(cell, way) * 25.0))),
         });
         CellTally {
             flows: flows
@@ -89,30 +102,48 @@ impl MadeUp {
     fn seed(self, cell: &Cell, name: &str, run: usize) -> SeedTally {
         let of = |what: &str| self.of(cell, &format!("{name} {what}")) * wobble(run);
         let mut difference = Moments::default();
-        (0..MESSAGES).for_each(|_| difference.add(of("difference")));
+        (0..self.messages()).for_each(|_| difference.add(of("difference")));
         SeedTally {
-            messages: MESSAGES.into(),
-            completed: MESSAGES.into(),
+            messages: self.messages().into(),
+            completed: self.messages().into(),
             difference,
-            blocked: whole(of("blocked")) % u64::from(MESSAGES),
+            blocked: whole(of("blocked")) % u64::from(self.messages()),
             goodput_bits_per_s: Some(of("goodput") * 1e5),
             late_sends: 0,
             transport: TransportCounts {
                 timeouts: Some(whole(of("timeouts"))),
                 // Few, so that the loss which a page reads from them is one that its model takes.
                 retransmissions: Some(whole(of("retransmissions")) % 8),
-                blocked: Some((whole(of("waiting")) % u64::from(MESSAGES), milliseconds(of("waited")))),
+                blocked: Some((
+                    whole(of("waiting")) % u64::from(self.messages()),
+                    milliseconds(of("waited")),
+                )),
             },
-            calls: None,
+            calls: Some(CallCounts {
+                up: self.messages().into(),
+                touched: Some(whole(of("touched")) % u64::from(self.messages())),
+            }),
             failure: None,
         }
     }
 
-    /// Returns the times of one run, all of them near a value in ms.
+    /// Returns the times of one run around a value in ms.
     fn times(self, ms: f64, run: usize) -> Vec<Duration> {
-        let growth = |message: u32| if self.is_growing() { 1.0 + f64::from(message) } else { 1.0 };
-        let time = |message: u32| ms * wobble(run) * growth(message) * (1.0 + f64::from(message % 11) * 1e-3);
-        (0..MESSAGES).map(|message| milliseconds(time(message))).collect()
+        let time = |message: u32| match self {
+            Self::Spread => f64::from(message % 997) / 5.0,
+            Self::Growing => near(ms, message) * (1.0 + f64::from(message)),
+            Self::Alike | Self::Anything(_) => near(ms, message),
+        };
+        (0..self.messages()).map(|message| milliseconds(time(message) * wobble(run))).collect()
+    }
+
+    /// Returns the messages of a run: most lies are short, and some so long that a tail of one in a thousand says something.
+    fn messages(self) -> u32 {
+        match self {
+            Self::Spread => 4_000,
+            Self::Anything(0..3) => 640,
+            Self::Alike | Self::Anything(_) | Self::Growing => 64,
+        }
     }
 
     fn is_growing(self) -> bool {
@@ -130,6 +161,11 @@ impl MadeUp {
     }
 }
 
+/// Returns a time in ms near another one.
+fn near(ms: f64, message: u32) -> f64 {
+    ms * (1.0 + f64::from(message % 11) * 1e-3)
+}
+
 /// Returns by how much a run is off the mean of its cell: by a thousandth or so.
 fn wobble(run: usize) -> f64 {
     1.0 + f64::from(u32::try_from(run % 7).unwrap_or(0)) * 2e-4
@@ -144,7 +180,5 @@ fn whole(value: f64) -> u64 {
     Duration::from_secs_f64(value).as_secs()
 }
 
-const OFFERED: u64 = 10_000;
-const MESSAGES: u32 = 64;
-
+const OFFERED: u64 = 1_000_000;
 mod tests;

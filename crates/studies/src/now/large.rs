@@ -170,7 +170,12 @@ const DATA: [(&str, &str); 5] = [
 const STATEMENTS: [(Criterion, &str, &str, &str); 7] = [
     (ALIKE, "I-DATA without a scheduler that takes turns gains nothing", "i-data-first-come", "data"),
     (ALIKE, "streams in turns and streams with equal octets are equally good", "i-data-fair", TURNS),
-    (ALIKE, "it makes no difference whether streams take turns by chunks or by packets", "i-data-packet", TURNS),
+    (
+        ALIKE,
+        "it makes no difference whether streams take turns by chunks or by packets",
+        "i-data-packet",
+        TURNS,
+    ),
     (NO_MORE, "small messages that go first are at least as good as turns", "i-data-priority", TURNS),
     (MORE, "one TCP connection makes messages wait longer than I-DATA in turns", "tcp", TURNS),
     (NO_MORE, "a second association for the large ones is as good as I-DATA in turns", "data-apart", TURNS),
