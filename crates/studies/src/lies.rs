@@ -10,29 +10,29 @@ use lab::Distribution;
 use lab::plan::{Cell, CellTally, FlowTally, LinkTally, Plan, SeedTally};
 use lab::simulation::{Moments, RunOutcome, Scenario, TransportCounts};
 
-/// What a test has the simulator get wrong. By default nothing.
+/// A lie is what a test has the simulator get wrong. By default nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lie {
     /// Results that are made up in place of runs.
     pub(crate) made_up: Option<MadeUp>,
     /// Whether cells come in the opposite order of the plan's.
     pub(crate) is_turned_round: bool,
-    /// What is done to every scenario before it runs.
+    /// A change that is made to every scenario before it runs.
     pub(crate) instead: Option<fn(&mut Scenario)>,
-    /// What is done to what a run tells of single messages.
+    /// A change that is made to what a run tells of single messages.
     pub(crate) afterwards: Option<fn(&mut RunOutcome)>,
 }
 
 /// Results out of nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum MadeUp {
-    /// The same of every cell: a simulator that hears no factor.
+    /// It says the same of every cell: a simulator that hears no factor.
     Alike,
-    /// Something else of each cell, by this number.
+    /// It says something else of each cell, by this number.
     Anything(u64),
-    /// Of every cell that its times lie anywhere below a fifth of a second.
+    /// It says of every cell that its times lie anywhere below a fifth of a second.
     Spread,
-    /// Of every cell that it takes longer and longer as long as the run lasts, and that some messages never arrive.
+    /// It says of every cell that it takes longer and longer as long as the run lasts, and that some messages never arrive.
     Growing,
 }
 

@@ -111,7 +111,7 @@ fn advice(without: Option<Estimate>, [with, leave, either]: [&'static str; 3]) -
 const MORE: Criterion = Criterion::more_than(0.0, "%");
 const NO_SOONER: Criterion = Criterion::more_than(-3.0, "%");
 const ALIKE: Criterion = Criterion::equivalent([-5.0, 5.0], "%");
-/// What is said of the mean of one case beside that of another, from which it differs by the one rule that is spoken of.
+/// The statements compare the mean of one case with that of another, from which it differs by the one rule that is spoken of.
 const STATEMENTS: [(Criterion, &str, &str, &str); 5] = [
     (
         MORE,

@@ -166,7 +166,7 @@ const DATA: [(&str, &str); 5] = [
     ("data-priority", "small ones first"),
     ("data-fair", "equal octets"),
 ];
-/// What is said of the mean of one case beside that of another.
+/// The statements compare the mean of one case with that of another.
 const STATEMENTS: [(Criterion, &str, &str, &str); 7] = [
     (ALIKE, "I-DATA without a scheduler that takes turns gains nothing", "i-data-first-come", "data"),
     (ALIKE, "streams in turns and streams with equal octets are equally good", "i-data-fair", TURNS),

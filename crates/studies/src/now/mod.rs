@@ -44,5 +44,5 @@ fn shown(estimate: Option<Estimate>) -> String {
     estimate.map_or_else(|| "–".to_owned(), |estimate| format!("{:.1}", estimate.value()))
 }
 
-/// With fewer runs there is no interval over runs, and the one over batches stands in.
+/// The fewest runs that are compared seed by seed; with fewer the interval over batches stands in.
 const MIN_PAIRS: usize = 10;
