@@ -9,6 +9,7 @@ from short import PLAN, RUNS, after, octets
 
 import headway
 from headway import _headway
+from headway.campaign import _progress
 
 pytest.importorskip("pyarrow")
 
@@ -149,7 +150,9 @@ def test_a_run_that_fails_is_a_row_with_seed_and_error(tmp_path):
     # After the change packets of the second level would arrive before they are sent.
     wan = PLAN["links"]["wan"] | {"delay": "30ms", "changes": [{"at": "100ms", "delay": "10ms"}]}
     plan = PLAN | {"links": {"wan": wan}, "factors": {"links.wan.jitter": ["1ms", "20ms"]}}
-    done = headway.campaign(plan, store=tmp_path / "store", jobs=2)
+    seen = []
+    done = headway.campaign(plan, store=tmp_path / "store", jobs=2, interim=seen.append)
+    assert seen[-1] == done.summary()
     failed = [row for row in done.table().to_pylist() if row["error"]]
     assert [(row["links.wan.jitter"], row["seed"], row["response_ms.mean"]) for row in failed] == [("20ms", n, None) for n in range(1, 7)]
     assert "jitter 20ms is larger than delay 10ms" in failed[0]["error"]
@@ -173,6 +176,21 @@ def test_a_run_that_panics_is_a_row_and_the_campaign_goes_on(tmp_path, monkeypat
     ]
 
 
+def test_interim_means_become_the_summary_and_are_seen_in_a_bar(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr(_progress, "INTERIM_S", 0.0)
+    seen = []
+    done = headway.campaign(PLAN, 12, store=tmp_path / "store", jobs=1, progress=True, interim=seen.append)
+    assert seen[-1] == done.summary()
+    assert sum(row["runs"] for row in seen[0]) < 48 and len(seen) > 2
+    told = capsys.readouterr().err
+    for row in done.summary():
+        half = row["ci95.high"] - row["mean"]
+        assert f"links.wan.loss = {row['links.wan.loss']}: {row['mean']:.4g} ± {half:.2g} (12 runs)" in told
+    headway.campaign(PLAN, 12, store=tmp_path / "store", progress=True, interim=seen.append)
+    assert "(12 runs)" not in capsys.readouterr().err and seen[-1] == done.summary()
+
+
 LOSSES = {"links.wan.loss": ["0%", "10%"]}
 PRECISE = PLAN | {"seeds": 30, "campaign": {"half_width": "4%", "every": 10}, "factors": LOSSES}
 
@@ -187,7 +205,7 @@ def test_a_cell_ends_when_its_interval_is_narrow_enough(tmp_path):
         half = (row["ci95.high"] - row["ci95.low"]) / 2
         assert row["runs"] == 30 or half <= 0.04 * row["mean"]
     for cell in two.plan.cells:
-        values = list(two._store.values(cell, "response_ms.mean").values())
+        values = list(two._store.values(cell, "response_ms.mean")[0].values())
         looks = [_headway.half_width(values[:n]) <= 0.04 * sum(values[:n]) / n for n in range(10, len(values), 10)]
         assert not any(looks)
 

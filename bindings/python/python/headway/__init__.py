@@ -15,19 +15,27 @@ import numpy as np
 from . import _headway
 from ._headway import ModelError, PlanError
 from ._inputs import at_least_one, chosen_seeds, flat, plan_text
+from ._program import Comparison, Page, ProgramError, compare, pages, reproduce
+from ._result import Table
 from .campaign import Campaign, CampaignError, StoreError, campaign
 
 __all__ = [
     "Campaign",
     "CampaignError",
+    "Comparison",
     "ModelError",
+    "Page",
     "PlanError",
+    "ProgramError",
     "Result",
     "StoreError",
     "campaign",
+    "compare",
     "distribution",
     "engine",
+    "pages",
     "predict",
+    "reproduce",
     "simulate",
 ]
 
@@ -60,8 +68,8 @@ def predict(
     Raises ModelError for what is no path, no load or no transport, with the index of the point.
     """
     points = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (rtt_ms, loss, rate)))
-    flat = (np.ascontiguousarray(each).ravel() for each in points)
-    means = _headway.predict(transport, *flat, model, processing_ms, rto_ms, profile)
+    rtts, losses, rates = (np.ascontiguousarray(each).ravel() for each in points)
+    means = _headway.predict(transport, rtts, losses, rates, model, processing_ms, rto_ms, profile)
     return means.reshape(points[0].shape) if points[0].ndim else float(means[0])
 
 
@@ -104,7 +112,7 @@ def simulate(
     return Result(json.loads(_headway.simulate(plan_text(plan), chosen_seeds(seeds), jobs, progress)))
 
 
-class Result:
+class Result(Table):
     """What a plan gave. ``data`` is the ``results.json`` of ``headway simulate``."""
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -113,30 +121,16 @@ class Result:
     @property
     def title(self) -> str:
         """The title of the plan."""
-        return self.data["plan"]
+        return str(self.data["plan"])
 
     @property
     def cells(self) -> list[dict[str, Any]]:
         """One dict for each combination of levels: ``factors``, ``metrics`` over all seeds, ``links``."""
-        return self.data["cells"]
+        return list(self.data["cells"])
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a flat row for each cell: its factors, then its metrics with dotted names."""
         return [dict(cell["factors"]) | dict(flat(cell["metrics"])) for cell in self.cells]
-
-    def to_arrow(self) -> Any:
-        """Return the rows as a pyarrow.Table; needs ``pip install 'headway[arrow]'``."""
-        try:
-            import pyarrow
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError("to_arrow needs pyarrow: pip install 'headway[arrow]'") from error
-        rows = self.rows()
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        return pyarrow.table({name: [row.get(name) for row in rows] for name in names})
-
-    def to_pandas(self) -> Any:
-        """Return the rows as a pandas.DataFrame; needs pandas and pyarrow."""
-        return self.to_arrow().to_pandas()
 
     def __repr__(self) -> str:
         return f"<headway.Result of '{self.title}': {len(self.cells)} cells, {len(self.data['seeds'])} seeds>"

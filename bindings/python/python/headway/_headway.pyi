@@ -3,6 +3,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["ENGINE", "ModelError", "PlanError", "cells", "distribution", "half_width", "plan_of_json", "predict", "run_cell", "simulate"]
+
 ENGINE: str
 
 class ModelError(ValueError):

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _headway
 from .._inputs import at_least_one
-from ._cells import Cell, Course, Plan, shown
+from ._cells import DEFAULT_FIGURE, Cell, Course, Plan, mean_of, shown
 from ._errors import CampaignError, StoreError
 
 if TYPE_CHECKING:
     import pyarrow
     from pyarrow.dataset import Dataset
 
+    from ._schedule import Schedule
     from ._workers import Answer, Task, Workers
 
 __all__ = ["Campaign", "CampaignError", "StoreError", "campaign"]
@@ -28,6 +29,7 @@ def campaign(
     store: str | os.PathLike[str],
     jobs: int | None = None,
     progress: Callable[[int, int], object] | bool | None = None,
+    interim: Callable[[list[dict[str, Any]]], object] | None = None,
 ) -> "Campaign":
     """Run what a store lacks of a plan: every cell with every seed, or until its interval is narrow enough.
 
@@ -37,21 +39,28 @@ def campaign(
     client: a ``dask.distributed.Client``. Default: processes of this machine.
     store: the folder of the dataset, which is made if need be. What is there is not run again.
     jobs: processes on this machine. Default: one per processor. Results do not depend on it.
-    progress: called as ``progress(done, all)``; or whether tqdm shows it. Default: if tqdm is installed and stderr is a terminal.
+    progress: called as ``progress(done, all)``; or whether tqdm shows it, with the mean and interval of the cell that an answer came from
+        last. Default: if tqdm is installed and stderr is a terminal.
+    interim: called every two seconds, and at the end, with what :meth:`Campaign.summary` would say by then of the cells that have begun. What it
+        or ``progress`` raises ends the campaign as an interrupt does.
 
     It may be killed at any moment: the next call goes on, to the same dataset, octet for octet. A run that fails is a row with
     its seed and ``error``. An interrupt ends it, and everything that was done by then is kept.
     Raises PlanError for what is no plan, StoreError for a store of another engine or plan or that cannot be written, and
     CampaignError if workers die again and again, or are of another engine.
     """
+    from ._progress import Telling
+    from ._progress import shown as _shown
     from ._schedule import Schedule
 
     at_least_one("jobs", jobs)
     result = Campaign(plan, seeds, store=store)
-    schedule = Schedule(result.plan, result._store)
-    with result._store.writing(result.plan.title, result.plan.factors), _shown(progress, schedule.all) as tell:
-        with _started(client, jobs) as workers:
-            _run(schedule, workers, tell)
+    with _shown(progress, result.plan) as show:
+        schedule = Schedule(result.plan, result._store, are_means_wanted=interim is not None or show.is_seen)
+        tell = Telling(schedule, show, interim)
+        with result._store.writing(result.plan.title, result.plan.factors), _started(client, jobs) as workers:
+            _run(schedule, workers, tell.now)
+            tell.last()
     result.new = schedule.new
     return result
 
@@ -116,7 +125,7 @@ class Campaign:
 
         figure: a column of the table. Default: that of the plan's ``[campaign]``, or else ``response_ms.mean``.
         """
-        figure = figure or self.plan.figure or "response_ms.mean"
+        figure = figure or self.plan.figure or DEFAULT_FIGURE
         return [dict(cell.factors) | _mean(self._wanted(cell), figure) for cell in self.plan.cells]
 
     def __repr__(self) -> str:
@@ -151,21 +160,17 @@ class Campaign:
 
 def _mean(rows: "pyarrow.Table", figure: str) -> dict[str, Any]:
     values = [value for value in rows[figure].to_pylist() if value is not None] if figure in rows.column_names else []
-    mean = sum(values) / len(values) if values else None
-    half = _headway.half_width(values)
-    bounds = (None, None) if mean is None or half is None else (mean - half, mean + half)
-    failed = rows.num_rows - rows["error"].null_count
-    return {"runs": rows.num_rows, "failed": failed, "mean": mean, "ci95.low": bounds[0], "ci95.high": bounds[1]}
+    return mean_of(values, rows.num_rows, rows.num_rows - rows["error"].null_count)
 
 
-def _run(schedule: Any, workers: "Workers", tell: Callable[[int, int], object]) -> None:
+def _run(schedule: "Schedule", workers: "Workers", tell: Callable[[], object]) -> None:
     under_way = 0
     while True:
         capacity = workers.capacity()
         while under_way < 2 * capacity and (task := schedule.take(capacity)):
             workers.submit(task)
             under_way += 1
-        tell(schedule.done, schedule.all)
+        tell()
         if not under_way:
             return
         task, answer = workers.wait()
@@ -173,7 +178,7 @@ def _run(schedule: Any, workers: "Workers", tell: Callable[[int, int], object]) 
         _take_in(schedule, task, answer)
 
 
-def _take_in(schedule: Any, task: "Task", answer: "Answer") -> None:
+def _take_in(schedule: "Schedule", task: "Task", answer: "Answer") -> None:
     if answer["engine"] != _headway.ENGINE:
         raise CampaignError(
             f"a worker has the engine {answer['engine']}, and this is {_headway.ENGINE}: give all workers the same wheel;"
@@ -194,25 +199,3 @@ def _started(client: Any, jobs: int | None) -> Iterator["Workers"]:
         yield workers
     finally:
         workers.close()
-
-
-@contextmanager
-def _shown(progress: Callable[[int, int], object] | bool | None, runs: int) -> Iterator[Callable[[int, int], object]]:
-    """Give what shows progress: the caller's own, tqdm, or nothing."""
-    if callable(progress):
-        yield progress
-        return
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:
-        if progress:
-            raise
-        yield lambda done, all: None
-        return
-    # tqdm itself leaves out what is no terminal, if it is asked to by None.
-    with tqdm(total=runs, unit="run", disable=None if progress is None else not progress) as bar:
-
-        def tell(done: int, _all: int) -> None:
-            bar.update(done - bar.n)
-
-        yield tell

@@ -87,8 +87,10 @@ class Plan:
 class Course:
     """Which seeds of a cell are wanted next. It depends on nothing but the plan and the values of the seeds."""
 
-    def __init__(self, plan: Plan, values: dict[int, float | None]) -> None:
+    def __init__(self, plan: Plan, values: dict[int, float | None], failed: Iterable[int] = ()) -> None:
         self.values = values
+        self.failed = set(failed)
+        """The seeds of the runs that failed."""
         self._plan = plan
         self._decided = 0
 
@@ -96,6 +98,12 @@ class Course:
     def decided(self) -> tuple[int, ...]:
         """The seeds that were wanted until now."""
         return self._plan.seeds[: self._decided]
+
+    def mean(self) -> dict[str, Any]:
+        """Return what the runs until now say: how many there are and failed, their mean and its 95 % interval."""
+        there = [seed for seed in self.decided if seed in self.values]
+        known = (self.values[seed] for seed in there)
+        return mean_of([value for value in known if value is not None], len(there), len(self.failed.intersection(there)))
 
     def advance(self) -> list[int]:
         """Return the seeds to run before there is more to decide; none when the cell is complete."""
@@ -109,6 +117,14 @@ class Course:
             if missing:
                 return missing
         return []
+
+
+def mean_of(values: list[float], runs: int, failed: int) -> dict[str, Any]:
+    """Return a mean over runs and its 95 % interval, as rows of a summary have them."""
+    mean = sum(values) / len(values) if values else None
+    half = _headway.half_width(values)
+    bounds = (None, None) if mean is None or half is None else (mean - half, mean + half)
+    return {"runs": runs, "failed": failed, "mean": mean, "ci95.low": bounds[0], "ci95.high": bounds[1]}
 
 
 def shown(level: Any) -> str:
@@ -126,3 +142,5 @@ def _frozen(level: Any) -> Any:
 
 
 LONGEST_NAME = 240
+DEFAULT_FIGURE = "response_ms.mean"
+"""The figure that is told of cells, if the plan names none."""

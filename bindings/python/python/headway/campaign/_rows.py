@@ -23,10 +23,11 @@ def row_of(line: str) -> Row:
     return row
 
 
-def figure_of(line: str, figure: str) -> float | None:
-    """Return one figure of a run, if it has it."""
-    value = row_of(line).get(figure)
-    return float(value) if isinstance(value, int | float) else None
+def outcome_of(line: str, figure: str) -> tuple[float | None, bool]:
+    """Return one figure of a run, if it has it, and whether the run failed."""
+    row = row_of(line)
+    value = row.get(figure)
+    return float(value) if isinstance(value, int | float) else None, row.get("error") is not None
 
 
 def journal_rows(journal: Path) -> Iterator[Row]:

@@ -3,9 +3,10 @@
 import math
 from collections import deque
 from collections.abc import Iterator
+from typing import Any
 
-from ._cells import Cell, Course, Plan
-from ._rows import figure_of
+from ._cells import DEFAULT_FIGURE, Cell, Course, Plan
+from ._rows import outcome_of
 from ._store import Store
 from ._workers import Task
 
@@ -13,14 +14,21 @@ from ._workers import Task
 class Schedule:
     """The runs that a store lacks. Cells are opened one after the other, so that a plan may have very many."""
 
-    def __init__(self, plan: Plan, store: Store) -> None:
+    def __init__(self, plan: Plan, store: Store, *, are_means_wanted: bool = False) -> None:
         self.all = len(plan.cells) * len(plan.seeds)
         self.done = 0
         """Runs that are there, or not needed any more."""
         self.new = 0
         """Runs of these that were not there before."""
+        self.are_means_wanted = are_means_wanted
+        self.latest: Cell | None = None
+        """The cell under way from which an answer came last."""
         self._plan = plan
         self._store = store
+        # What is kept of each run of a cell under way: nothing, if nobody asks for it.
+        self._figure = plan.figure or (DEFAULT_FIGURE if are_means_wanted else None)
+        self._means: dict[Cell, dict[str, Any]] = {}
+        self._ended: list[Cell] = []
         self._unopened: Iterator[Cell] = iter(plan.cells)
         self._left = len(plan.cells)
         self._courses: dict[Cell, Course] = {}
@@ -54,12 +62,29 @@ class Schedule:
         self._pace.measured(cell, seconds / len(seeds))
         self.done += len(seeds)
         self.new += len(seeds)
-        figure, course = self._plan.figure, self._courses[cell]
+        course = self._courses[cell]
         for seed, line in zip(seeds, lines, strict=True):
-            course.values[seed] = figure_of(line, figure) if figure else None
+            course.values[seed], has_failed = outcome_of(line, self._figure) if self._figure else (None, False)
+            if has_failed:
+                course.failed.add(seed)
+        self.latest = cell
         self._missing[cell] -= len(seeds)
         if not self._missing[cell]:
             self._go_on(cell)
+
+    def mean(self, cell: Cell) -> dict[str, Any]:
+        """Return what the runs of a cell say until now."""
+        return self._means[cell] if cell in self._means else self._courses[cell].mean()
+
+    def means(self) -> list[dict[str, Any]]:
+        """Return a row with its factors for each cell that has begun, in the order of the plan."""
+        known = self._means.keys() | self._courses.keys()
+        return [dict(cell.factors) | self.mean(cell) for cell in self._plan.cells if cell in known]
+
+    def ended(self) -> list[tuple[Cell, dict[str, Any]]]:
+        """Return the cells with new runs that ended since this was asked last, if means are wanted."""
+        ended, self._ended = self._ended, []
+        return [(cell, self._means[cell]) for cell in ended]
 
     def _open(self) -> bool:
         """Open cells until there is something to run; return whether there is."""
@@ -68,7 +93,7 @@ class Schedule:
             if cell is None:
                 return False
             self._left -= 1
-            self._courses[cell] = Course(self._plan, self._store.values(cell, self._plan.figure))
+            self._courses[cell] = Course(self._plan, *self._store.values(cell, self._figure))
             self._go_on(cell)
         return True
 
@@ -82,7 +107,12 @@ class Schedule:
             self._queue.append((cell, missing))
             return
         self.done += len(self._plan.seeds) - len(course.decided)
+        if self.are_means_wanted:
+            self._means[cell] = course.mean()
+            if cell in self._missing:
+                self._ended.append(cell)
         del self._courses[cell]
+        self.latest = None if self.latest == cell else self.latest
         self._missing.pop(cell, None)
         self._pace.forget(cell)
         self._store.put_away(cell.folder, cell.key)

@@ -55,12 +55,14 @@ class Store:
             raise StoreError(f"{self.folder} has the factors {about['factors']}, and the plan varies {factors}: name another folder")
         return True
 
-    def values(self, cell: Cell, figure: str | None) -> dict[int, float | None]:
-        """Return the figure of each seed of a cell that is there; None without a figure to look at."""
+    def values(self, cell: Cell, figure: str | None) -> tuple[dict[int, float | None], list[int]]:
+        """Return the figure of each seed of a cell that is there, None without a figure to look at; and which of them failed."""
         self._refuse_others(cell)
-        table = self.rows(cell, ["seed", figure] if figure else ["seed"])
+        table = self.rows(cell, ["seed", "error", figure] if figure else ["seed", "error"])
         figures = table[figure].to_pylist() if figure and figure in table.column_names else [None] * table.num_rows
-        return dict(zip(table["seed"].to_pylist(), figures, strict=True))
+        seeds = table["seed"].to_pylist()
+        failed = [seed for seed, error in zip(seeds, table["error"].to_pylist(), strict=True) if error is not None]
+        return dict(zip(seeds, figures, strict=True)), failed
 
     def rows(self, cell: Cell, columns: list[str] | None = None) -> "pyarrow.Table":
         """Return the rows of a cell, put away or not, by ascending seed."""
