@@ -9,7 +9,9 @@ from short import PLAN, RUNS, after, octets
 
 import headway
 from headway import _headway
-from headway.campaign import _progress
+from headway.campaign import _progress, _schedule
+from headway.campaign._cells import Plan
+from headway.campaign._store import Store
 
 pytest.importorskip("pyarrow")
 
@@ -226,6 +228,15 @@ def test_another_engine_is_told_and_never_mixed(undisturbed, tmp_path, monkeypat
         headway.campaign(PLAN, store=tmp_path / "new", jobs=1)
     assert list((tmp_path / "new").rglob("*.parquet")) == []
     assert octets(tmp_path / "store") == undisturbed
+
+
+def test_tasks_are_short_from_the_first_one_on(tmp_path):
+    plan = Plan.read(PLAN, 1000)
+    schedule = _schedule.Schedule(plan, Store(tmp_path, headway.engine))
+    assert [(len(task.pieces), len(task.pieces[0][1])) for task in (schedule.take(8), schedule.take(8))] == [(1, 1), (1, 1)]
+    schedule.answered(plan.cells[0], [1], 0.1, ['{"seed": 1}'])
+    task = schedule.take(8)
+    assert sum(len(seeds) for _, seeds in task.pieces) == 20
 
 
 def test_other_things_are_refused_by_name(tmp_path):

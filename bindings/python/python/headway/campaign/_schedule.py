@@ -39,12 +39,14 @@ class Schedule:
     def take(self, capacity: int) -> Task | None:
         """Return the next task for one of so many workers; None if none can be given out now."""
         left = self._seconds_left()
-        budget = min(BATCH_S, max(SHORTEST_S, left / (2 * capacity))) if left is not None else 0.0
+        longest = max(BATCH_S, capacity * TURN_S)
+        budget = min(longest, max(SHORTEST_S, left / (2 * capacity))) if left is not None else 0.0
         pieces: list[tuple[Cell, list[int]]] = []
         while self._queue or self._open():
             cell, seeds = self._queue.popleft()
             run_s = self._pace.of(cell)
-            count = len(seeds) if run_s == 0 else min(len(seeds), int(budget / run_s))
+            fitting = budget / run_s if run_s > 0 else math.inf if self._pace.is_known else 0
+            count = int(min(len(seeds), fitting))
             if not pieces:
                 count = max(count, 1)
             if count < len(seeds):
@@ -149,6 +151,8 @@ class Pace:
 
 
 BATCH_S = 2.0
-"""A task is some such seconds of work: a scheduler has 10 ms for it."""
+"""A task is some such seconds of work, so that little is lost with a worker."""
+TURN_S = 0.01
+"""Many workers have longer tasks: a scheduler has so many seconds of each for each of them."""
 SHORTEST_S = 0.05
 """Towards the end tasks are shorter, so that all workers end together, but not shorter than this."""

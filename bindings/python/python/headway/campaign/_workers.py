@@ -6,6 +6,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -150,11 +151,16 @@ class DaskWorkers:
         self._client = client
         self._done = as_completed(loop=client.loop)
         self._tasks: dict[Any, Task] = {}
+        self._capacity = 1
+        self._asked_again_s = 0.0
 
     def capacity(self) -> int:
-        with self._reached():
-            threads: int = sum(self._client.nthreads().values())
-        return max(1, threads)
+        # The answer names all workers: the scheduler is not asked again for each task.
+        if (now := time.monotonic()) >= self._asked_again_s:
+            with self._reached():
+                self._capacity = max(1, sum(self._client.nthreads().values()))
+            self._asked_again_s = now + CAPACITY_S
+        return self._capacity
 
     def submit(self, task: Task) -> None:
         with self._reached():
@@ -190,4 +196,6 @@ class DaskWorkers:
 
 
 MOST_DEATHS = 3
+CAPACITY_S = 1.0
+"""How long a cluster counts as what it was."""
 SCHEDULER_GONE = "the scheduler is gone with what was under way; what was done is kept: call again when there is one"
