@@ -1,0 +1,37 @@
+"""How long ``headway.predict`` takes for a million points: ``python bindings/python/bench/predict.py [POINTS]``.
+
+Criterion: the best of five takes less than a second on the wall, for each of the models; arrays in, arrays out.
+"""
+
+import time
+
+import numpy as np
+import told
+
+import headway
+
+QUESTIONS = [("sctp:6", "resequencing"), ("tcp", "resequencing"), ("sctp:unordered", "resequencing"), ("udp", "resequencing"), ("sctp:6", "S1"), ("tcp", "S4")]
+
+
+def main() -> None:
+    """Measure, and judge."""
+    told.conditions()
+    points = told.argument(1_000_000)
+    draw = np.random.default_rng(1)
+    path = {"rtt_ms": draw.uniform(1, 300, points), "loss": draw.uniform(0, 0.05, points), "rate": draw.uniform(1, 200, points)}
+    verdicts = told.Verdicts()
+    for transport, model in QUESTIONS:
+        walls, processors = [], []
+        for _ in range(5):
+            wall, processor = time.perf_counter(), told.processor_s()
+            means = headway.predict(transport, model=model, **path)
+            walls.append(time.perf_counter() - wall)
+            processors.append(told.processor_s() - processor)
+        assert isinstance(means, np.ndarray) and means.shape == (points,)
+        print(f"{transport} by {model}: {1e9 * min(processors) / points:.0f} ns of processor a point")
+        verdicts.judge(f"{transport} by {model}, {points} points", min(walls), "s", 1.0)
+    verdicts.exit()
+
+
+if __name__ == "__main__":
+    main()
