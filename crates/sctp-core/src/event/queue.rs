@@ -211,6 +211,8 @@ impl EventQueue {
         }
         let waiting = self.waiting.get_or_insert_default();
         if let Some(alone) = self.alone.take() {
+            // This one and the one that comes are mostly all there will be.
+            waiting.news.reserve_exact(2);
             let _first = waiting.push_news(*alone);
         }
         for before in core::mem::take(&mut self.frequent).into_iter().flatten() {
