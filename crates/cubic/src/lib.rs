@@ -1,4 +1,4 @@
-//! The congestion window of CUBIC (RFC 9438), for SCTP and TCP alike.
+//! The congestion window of CUBIC (RFC 9438) with the slow start of HyStart++ (RFC 9406), for SCTP and TCP alike.
 //!
 //! Owns window, slow-start threshold and the curve between two congestion events. It does not find losses, does not
 //! know what is in flight and has no timers: a protocol reports what happened and asks for the window.
@@ -24,16 +24,18 @@
 //! let mut cubic = Cubic::new(1000, 10_000);
 //! cubic.on_congestion();
 //! assert_eq!((cubic.cwnd(), cubic.ssthresh()), (7000, Some(7000)));
-//! let srtt = Duration::from_millis(100);
+//! let (srtt, rtt) = (Duration::from_millis(100), None);
 //! for round in 0..30 {
 //!     let now = Instant::from_millis(100 * round);
-//!     cubic.on_acknowledged(&Acknowledged { now, bytes: cubic.cwnd(), srtt, is_window_used: true });
+//!     let (bytes, flight) = (cubic.cwnd(), 0);
+//!     cubic.on_acknowledged(&Acknowledged { now, bytes, srtt, rtt, flight, is_window_used: true });
 //! }
 //! assert!(cubic.cwnd() > 10_000);
 //! ```
 #![forbid(unsafe_code)]
 
 mod curve;
+mod hystart;
 #[cfg(test)]
 mod tests;
 
@@ -42,12 +44,15 @@ use core::time::Duration;
 use virtual_time::Instant;
 
 use self::curve::Epoch;
+use self::hystart::{Growth, HyStart, SLOW_DIVISOR};
 
 /// A congestion window that follows RFC 9438.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     segment: u64,
     state: State,
+    /// The round trips of slow start, while there was no congestion.
+    slow_start: HyStart,
     /// The state before the last congestion event, to return to if there was none after all (RFC 9438 §4.9).
     before: Option<Box<State>>,
 }
@@ -87,6 +92,10 @@ pub struct Acknowledged {
     pub bytes: u64,
     /// Smoothed round-trip time.
     pub srtt: Duration,
+    /// The round trip that this acknowledgment has measured; without any, the first slow start ends with a loss alone.
+    pub rtt: Option<Duration>,
+    /// Octets in flight after it.
+    pub flight: u64,
     /// Whether the window was full before: one that limits nobody does not grow (RFC 9438 §5.8).
     pub is_window_used: bool,
 }
@@ -96,7 +105,7 @@ impl Cubic {
     #[must_use]
     pub fn new(segment_bytes: u64, initial_window: u64) -> Self {
         let state = State { cwnd: initial_window, ssthresh: None, memory: None };
-        Self { segment: segment_bytes.max(1), state, before: None }
+        Self { segment: segment_bytes.max(1), state, slow_start: HyStart::new(), before: None }
     }
 
     /// Returns the number of octets that may be in flight.
@@ -125,14 +134,13 @@ impl Cubic {
     /// RFC 9438 §4.2 to §4.5. Slow start (§4.10) adds all that was acknowledged: how much of it counts is for the caller to
     /// say, who knows how acknowledgments come and whether packets are paced.
     pub fn on_acknowledged(&mut self, acked: &Acknowledged) {
-        let state = &mut self.state;
-        if state.ssthresh.is_none_or(|ssthresh| state.cwnd < ssthresh) {
+        if self.state.ssthresh.is_none_or(|ssthresh| self.state.cwnd < ssthresh) {
             if acked.is_window_used {
-                let grown = state.cwnd.saturating_add(acked.bytes);
-                state.cwnd = state.ssthresh.map_or(grown, |ssthresh| grown.min(ssthresh));
+                self.slow_start(acked);
             }
             return;
         }
+        let state = &mut self.state;
         let Memory { w_max, cwnd_prior, epoch } = &mut **state.memory.get_or_insert_default();
         let epoch = match epoch {
             Some(epoch) => epoch,
@@ -147,6 +155,21 @@ impl Cubic {
         } else {
             epoch.pause(acked.now);
         }
+    }
+
+    /// Grows in slow start: the first one may end before anything is lost (RFC 9406 §4.2); one after a congestion event has a
+    /// threshold that says where it ends.
+    fn slow_start(&mut self, acked: &Acknowledged) {
+        let state = &mut self.state;
+        let Some(ssthresh) = state.ssthresh else {
+            match self.slow_start.on_acknowledged(acked) {
+                Growth::Full => state.cwnd = state.cwnd.saturating_add(acked.bytes),
+                Growth::Slow => state.cwnd = state.cwnd.saturating_add(acked.bytes / SLOW_DIVISOR),
+                Growth::Over => state.ssthresh = Some(state.cwnd),
+            }
+            return;
+        };
+        state.cwnd = state.cwnd.saturating_add(acked.bytes).min(ssthresh);
     }
 
     /// Losses showed in acknowledgments (RFC 9438 §4.6, §4.7); once per recovery.

@@ -4,7 +4,7 @@ const SEGMENT: u64 = 1000;
 
 fn acked(millis: u64, bytes: u64, rtt_ms: u64) -> Acknowledged {
     let srtt = Duration::from_millis(rtt_ms);
-    Acknowledged { now: Instant::from_millis(millis), bytes, srtt, is_window_used: true }
+    Acknowledged { now: Instant::from_millis(millis), bytes, srtt, rtt: None, flight: 0, is_window_used: true }
 }
 
 /// Congestion at this many segments, then congestion avoidance with a full window, acknowledged in ten pieces each
@@ -148,4 +148,62 @@ fn unused_window_does_not_grow_and_its_time_does_not_count() {
     assert_eq!(cubic.cwnd(), begun);
     cubic.on_acknowledged(&acked(59_100, 1000, 100));
     assert!(cubic.cwnd() < begun + 200, "{begun} {}", cubic.cwnd());
+}
+
+/// A window in its first slow start, and what each round has seen: all of it acknowledged in ten pieces with this round trip.
+fn slow_start(rtts_ms: impl IntoIterator<Item = u64>) -> (Cubic, Vec<u64>) {
+    let mut cubic = Cubic::new(SEGMENT, 10 * SEGMENT);
+    let mut windows = Vec::new();
+    for rtt_ms in rtts_ms {
+        let (piece, round) = (cubic.cwnd() / 10, cubic.cwnd());
+        for left in (0..10).rev() {
+            let rtt = Some(Duration::from_millis(rtt_ms));
+            // What was acknowledged is in flight again, and what the window has grown by.
+            let flight = if left == 9 { round } else { left * piece };
+            cubic.on_acknowledged(&Acknowledged { rtt, flight, ..acked(0, piece, rtt_ms) });
+        }
+        windows.push(cubic.cwnd() / SEGMENT);
+    }
+    (cubic, windows)
+}
+
+/// RFC 9406 §4.2: an eighth of 80 ms is 10 ms; of the round that shows it eight pieces had gone by at full speed.
+#[test]
+fn slow_start_slows_down_when_the_round_trip_grows_by_an_eighth_and_ends_five_rounds_later() {
+    let (steady, windows) = slow_start([80, 80, 89, 89, 89]);
+    assert_eq!((windows.as_slice(), steady.ssthresh()), (&[20, 40, 80, 160, 320][..], None));
+    let (slowed, windows) = slow_start([80, 80, 90, 90]);
+    assert_eq!(slowed.ssthresh(), None);
+    assert!((65..=72).contains(&windows[2]) && (80..=90).contains(&windows[3]), "{windows:?}");
+    let (ended, windows) = slow_start([80, 80, 90, 90, 90, 90, 90, 90]);
+    assert_eq!(ended.ssthresh(), Some(ended.cwnd()).filter(|_| windows[6] == windows[7]), "{windows:?}");
+}
+
+/// RFC 9406 §4.2: what looked like a queue was none.
+#[test]
+fn slow_start_goes_on_at_full_speed_when_the_round_trip_shortens_again() {
+    let (cubic, windows) = slow_start([80, 80, 90, 80, 80, 80]);
+    assert_eq!(cubic.ssthresh(), None);
+    assert_eq!(windows[5], 2 * windows[4], "{windows:?}");
+}
+
+/// Rules of RFC 9406 §4.3: the step is 4 ms at least and 16 ms at most.
+#[test]
+fn step_of_the_round_trip_that_counts_has_bounds() {
+    let slowed = |rtts: [u64; 3]| slow_start(rtts).1[2] < 80;
+    assert!(!slowed([8, 8, 11]) && slowed([8, 8, 12]));
+    assert!(!slowed([400, 400, 415]) && slowed([400, 400, 416]));
+}
+
+#[test]
+fn window_that_nobody_fills_says_nothing_about_a_queue() {
+    let mut cubic = Cubic::new(SEGMENT, 10 * SEGMENT);
+    for round in 0..40 {
+        for _ in 0..10 {
+            let rtt = Some(Duration::from_millis(if round < 2 { 80 } else { 300 }));
+            let thin = acked(0, SEGMENT, 80);
+            cubic.on_acknowledged(&Acknowledged { rtt, is_window_used: false, ..thin });
+        }
+    }
+    assert_eq!((cubic.cwnd(), cubic.ssthresh()), (10 * SEGMENT, None));
 }

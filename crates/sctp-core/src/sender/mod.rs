@@ -522,6 +522,11 @@ impl Sender {
         self.outstanding.has_any_on(path)
     }
 
+    /// Returns the round trip of the delivered chunk of a path that was sent last, where losses are found by time.
+    pub(crate) fn latest_rtt(&self, path: PathIndex) -> Option<Duration> {
+        self.rack.latest_rtt(path).filter(|_| self.options.loss_detection == LossDetection::Rack)
+    }
+
     pub(crate) fn flight(&self, path: PathIndex) -> usize {
         self.outstanding.flight(path)
     }

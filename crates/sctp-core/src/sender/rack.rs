@@ -53,6 +53,11 @@ pub(crate) struct DetectedLosses {
 }
 
 impl Rack {
+    /// Returns the round trip of the delivered chunk of a path that was sent last.
+    pub(crate) fn latest_rtt(&self, path: PathIndex) -> Option<Duration> {
+        self.paths.get(path.index())?.newest.map(|newest| newest.rtt)
+    }
+
     /// Chunks were acknowledged for the first time (RFC 8985 §6.2 steps 1 to 3).
     pub(crate) fn on_delivered(&mut self, now: Instant, delivery: &Delivered, min_rtt: Option<Duration>) {
         let &Delivered { first, last, sent_at, transmissions, sending, is_moved, .. } = delivery;

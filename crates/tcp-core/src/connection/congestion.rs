@@ -35,6 +35,10 @@ pub(crate) struct NewReno {
 pub(crate) struct Acked {
     pub(crate) octets: u64,
     pub(crate) charged: u64,
+    /// What is in flight after it, in the unit of the window.
+    pub(crate) flight: u64,
+    /// The round trip of the segment acknowledged that was sent last.
+    pub(crate) rtt: Option<Duration>,
 }
 
 impl Congestion {
@@ -98,8 +102,11 @@ impl Congestion {
                 let step = if is_in_slow_start { *mss } else { left };
                 while left > 0 {
                     let bytes = left.min(step);
-                    cubic.on_acknowledged(&Acknowledged { now, bytes, srtt, is_window_used });
                     left -= bytes;
+                    // It is one measurement, whatever it covers.
+                    let rtt = acked.rtt.filter(|_| left == 0);
+                    let flight = acked.flight;
+                    cubic.on_acknowledged(&Acknowledged { now, bytes, srtt, rtt, flight, is_window_used });
                 }
             }
             Self::LinuxCubic(cubic, mss) if is_window_used => {
@@ -233,7 +240,7 @@ mod tests {
     }
 
     fn acknowledge(window: &mut Congestion, octets: u64, is_used: bool) {
-        let acked = Acked { octets, charged: octets.next_multiple_of(1000) };
+        let acked = Acked { octets, charged: octets.next_multiple_of(1000), flight: 0, rtt: None };
         window.on_acknowledged(Instant::EPOCH, acked, Duration::ZERO, is_used);
     }
 

@@ -196,7 +196,7 @@ impl Sender {
         self.recovery = self.recovery.filter(|recovery| ack < recovery.point);
         if advanced && was_open && !was_recovering {
             let srtt = told.rtt.unwrap_or(arrived.srtt);
-            self.window.on_acknowledged(now, told.acked, srtt, before);
+            self.window.on_acknowledged(now, &told, srtt, before);
         }
         self.on_probe_answered(advanced, is_duplicate);
         let look_again_in = self.detect(now, arrived.srtt);

@@ -5,7 +5,7 @@ use core::time::Duration;
 use virtual_time::Instant;
 
 use super::congestion::{Acked, Congestion};
-use super::scoreboard::Amount;
+use super::scoreboard::{Amount, Delivered};
 use crate::config::{TcpConfig, WindowRules, WindowUnit, WindowValidation};
 
 /// The sender's window. All its figures are octets; where segments count, each counts as a full one.
@@ -68,7 +68,7 @@ impl Window {
     }
 
     /// Acknowledged outside recovery; `before` is what was in flight when the acknowledgment came.
-    pub(crate) fn on_acknowledged(&mut self, now: Instant, acked: Amount, srtt: Duration, before: Amount) {
+    pub(crate) fn on_acknowledged(&mut self, now: Instant, told: &Delivered, srtt: Duration, before: Amount) {
         let was_full = self.charge(before) + self.mss > self.cwnd();
         let is_used = match self.rules.validation {
             WindowValidation::Never => true,
@@ -78,7 +78,13 @@ impl Window {
             }
             WindowValidation::Linux => self.usage.is_limiting,
         };
-        let acked = Acked { octets: acked.bytes, charged: self.charge(acked) };
+        let charged = self.charge(told.acked);
+        let acked = Acked {
+            octets: told.acked.bytes,
+            charged,
+            flight: self.charge(before).saturating_sub(charged),
+            rtt: told.latest.map(|(sent_at, _, _)| now.since(sent_at)),
+        };
         self.congestion.on_acknowledged(now, acked, srtt, is_used);
     }
 

@@ -37,6 +37,8 @@ impl CongestionControl for Cubic {
             now: acked.now,
             bytes: octets(bytes),
             srtt: acked.srtt,
+            rtt: acked.latest_rtt,
+            flight: octets(acked.flight_before.saturating_sub(acked.bytes)),
             is_window_used: acked.flight_before >= length(self.curve.cwnd()),
         });
     }

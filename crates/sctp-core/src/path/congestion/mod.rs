@@ -97,6 +97,8 @@ pub(crate) struct Acknowledged {
     pub(crate) srtt: Duration,
     /// The round trip that this SACK measured.
     pub(crate) rtt: Option<Duration>,
+    /// The round trip of what was sent last of all that has arrived, measured with every SACK, where losses are found by time.
+    pub(crate) latest_rtt: Option<Duration>,
     /// The shortest round trip of the path lately; zero before the first measurement.
     pub(crate) min_rtt: Duration,
     /// Whether packets are spread over the round trip.
