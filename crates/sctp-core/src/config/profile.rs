@@ -160,6 +160,7 @@ impl AssociationConfig {
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
             congestion: CongestionConfig {
                 algorithm: CongestionAlgorithm::Cubic,
+                initial_window: InitialWindow::TenPackets,
                 window_validation: WindowValidation::Rfc7661,
                 pacing: Pacing::On,
                 ..base.congestion
@@ -172,6 +173,8 @@ impl AssociationConfig {
             paths: PathsConfig { potentially_failed: Some(0), ..base.paths },
             transmission: TransmissionConfig {
                 bundling: MessageBundling::FilledWhenLimited,
+                // The initial window may leave at once.
+                max_burst_packets: 10,
                 ..base.transmission
             },
             ..base
@@ -200,6 +203,8 @@ impl AssociationConfig {
         Self {
             streams: Streams { outbound: most, inbound: most },
             extensions: Extensions { zero_checksum: Offer::On, interleaving: Offer::On, ..base.extensions },
+            congestion: CongestionConfig { initial_window: InitialWindow::Rfc9260, ..base.congestion },
+            transmission: TransmissionConfig { max_burst_packets: 4, ..base.transmission },
             reconfiguration: ReconfigConfig {
                 max_inbound_streams: most,
                 max_outbound_streams: most,

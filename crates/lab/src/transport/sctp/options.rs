@@ -125,6 +125,9 @@ impl WindowOptions {
             Some(InitialWindowName::Rfc9260) => {
                 config.congestion.initial_window = sctp_core::InitialWindow::Rfc9260;
             }
+            Some(InitialWindowName::Rfc6928) => {
+                config.congestion.initial_window = sctp_core::InitialWindow::TenPackets;
+            }
             Some(InitialWindowName::Rfc4960) => {
                 config.congestion.initial_window = sctp_core::InitialWindow::Rfc4960;
             }
@@ -186,6 +189,8 @@ pub enum CarrierName {
 pub enum InitialWindowName {
     /// The initial window of RFC 9260 §7.2.1.
     Rfc9260,
+    /// Ten packets, as TCP has it (RFC 6928).
+    Rfc6928,
     /// The older rule: 4380 octets over Ethernet.
     Rfc4960,
 }

@@ -37,13 +37,14 @@ pub(crate) struct PathCapacity {
 impl PathCapacity {
     /// Creates the capacity of a path: the initial window is min(4·PMDCS, max(2·PMDCS, 4404)), with 4344
     /// instead over IPv6 (RFC 9260 §7.2.1). The old rule had the same with the path MTU in place of PMDCS and
-    /// 4380 for both.
+    /// 4380 for both; TCP has ten packets, and 14,600 octets (RFC 6928 §2).
     pub(crate) fn new(rule: InitialWindow, pmdcs: usize, mtu_bytes: usize, is_ipv4: bool) -> Self {
-        let (unit, floor) = match rule {
-            InitialWindow::Rfc9260 => (pmdcs, if is_ipv4 { 4404 } else { 4344 }),
-            InitialWindow::Rfc4960 => (mtu_bytes, 4380),
+        let (packets, unit, floor) = match rule {
+            InitialWindow::Rfc9260 => (4, pmdcs, if is_ipv4 { 4404 } else { 4344 }),
+            InitialWindow::TenPackets => (10, pmdcs, 14_600),
+            InitialWindow::Rfc4960 => (4, mtu_bytes, 4380),
         };
-        Self { pmdcs, initial_window: (4 * unit).min(floor.max(2 * unit)) }
+        Self { pmdcs, initial_window: (packets * unit).min(floor.max(2 * unit)) }
     }
 
     /// Returns the octets that so many packets hold, or the initial window if that is more.

@@ -41,6 +41,9 @@ fn initial_window_depends_on_what_a_packet_carries() {
     assert_eq!(window(InitialWindow::Rfc9260, 1460, true), 4404);
     assert_eq!(window(InitialWindow::Rfc9260, 1440, false), 4344);
     assert_eq!(window(InitialWindow::Rfc9260, 8960, true), 17_920);
+    assert_eq!(window(InitialWindow::TenPackets, 1200, true), 12_000);
+    assert_eq!(window(InitialWindow::TenPackets, 1460, true), 14_600);
+    assert_eq!(window(InitialWindow::TenPackets, 8960, true), 17_920);
     assert_eq!(window(InitialWindow::Rfc4960, 1468, true), 4380);
     assert_eq!(window(InitialWindow::Rfc4960, 968, false), 4000);
     assert_eq!(window(InitialWindow::Rfc4960, 3968, true), 8000);
