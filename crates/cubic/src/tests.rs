@@ -4,7 +4,14 @@ const SEGMENT: u64 = 1000;
 
 fn acked(millis: u64, bytes: u64, rtt_ms: u64) -> Acknowledged {
     let srtt = Duration::from_millis(rtt_ms);
-    Acknowledged { now: Instant::from_millis(millis), bytes, srtt, rtt: None, flight: 0, is_window_used: true }
+    Acknowledged {
+        now: Instant::from_millis(millis),
+        bytes,
+        srtt,
+        rtt: None,
+        flight: 0,
+        is_window_used: true,
+    }
 }
 
 /// Congestion at this many segments, then congestion avoidance with a full window, acknowledged in ten pieces each
@@ -176,7 +183,9 @@ fn slow_start_slows_down_when_the_round_trip_grows_by_an_eighth_and_ends_five_ro
     assert_eq!(slowed.ssthresh(), None);
     assert!((65..=72).contains(&windows[2]) && (80..=90).contains(&windows[3]), "{windows:?}");
     let (ended, windows) = slow_start([80, 80, 90, 90, 90, 90, 90, 90]);
-    assert_eq!(ended.ssthresh(), Some(ended.cwnd()).filter(|_| windows[6] == windows[7]), "{windows:?}");
+    // The round that showed it is one of the five.
+    assert_eq!(ended.ssthresh().map(|octets| octets / SEGMENT), Some(windows[6]), "{windows:?}");
+    assert!(windows[6] < 180 && windows[7] <= windows[6] + 2, "{windows:?}");
 }
 
 /// RFC 9406 §4.2: what looked like a queue was none.

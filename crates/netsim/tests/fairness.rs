@@ -100,7 +100,8 @@ fn westwood_leaves_tcp_a_share_where_there_is_a_queue() {
     assert!((0.4..=1.6).contains(&shares.ratio), "{shares:?}");
 }
 
-const LOSSY_RUNS: u64 = 6;
+/// With six the ratios differ by a tenth from draw to draw.
+const LOSSY_RUNS: u64 = 40;
 const LOSSY: Duration = Duration::from_secs(10);
 /// Fewer differ by a tenth from draw to draw.
 const RUNS: u64 = 10;

@@ -2,7 +2,7 @@
 
 use sctp_core::{
     AssociationConfig, AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig,
-    Event, Message, MessageBundling, Pacing, Profile, SctpPort, StreamId,
+    Event, InitialWindow, Message, MessageBundling, Pacing, Profile, SctpPort, StreamId,
 };
 use std::net::IpAddr;
 use tcp_core::{
@@ -100,6 +100,7 @@ impl Terms {
         };
         if self.algorithm == Algorithm::Halving {
             config.congestion.pacing = Pacing::Off;
+            config.congestion.initial_window = InitialWindow::Rfc9260;
         }
         config.transmission.bundling = match self.messages {
             Messages::OfOnePacket | Messages::Of1200 => config.transmission.bundling,

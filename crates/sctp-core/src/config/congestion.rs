@@ -153,8 +153,9 @@ pub enum InitialWindow {
     /// RFC 9260 §7.2.1: three full packets over Ethernet, at least two and at most four of any size.
     Rfc9260,
     /// Ten full packets over Ethernet, 14,600 octets, as today's TCP has it (RFC 6928, experimental): short answers need one round
-    /// trip less. RFC 9260 §7.2.1 allows a third of it, so it is for paths that carry TCP anyway. Before a round trip is
-    /// known [`max_burst_packets`](crate::TransmissionConfig::max_burst_packets) bounds it, too.
+    /// trip less. RFC 9260 §7.2.1 allows a third of it, so it is for paths that carry TCP anyway. All of them
+    /// may leave at once while nothing has been acknowledged; later bursts are those of
+    /// [`max_burst_packets`](crate::TransmissionConfig::max_burst_packets).
     TenPackets,
     /// The old rule, which counted whole packets instead of the chunks they carry: 4380 octets over Ethernet.
     /// For comparisons with older stacks.

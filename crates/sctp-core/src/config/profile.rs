@@ -173,8 +173,6 @@ impl AssociationConfig {
             paths: PathsConfig { potentially_failed: Some(0), ..base.paths },
             transmission: TransmissionConfig {
                 bundling: MessageBundling::FilledWhenLimited,
-                // The initial window may leave at once.
-                max_burst_packets: 10,
                 ..base.transmission
             },
             ..base
@@ -204,7 +202,6 @@ impl AssociationConfig {
             streams: Streams { outbound: most, inbound: most },
             extensions: Extensions { zero_checksum: Offer::On, interleaving: Offer::On, ..base.extensions },
             congestion: CongestionConfig { initial_window: InitialWindow::Rfc9260, ..base.congestion },
-            transmission: TransmissionConfig { max_burst_packets: 4, ..base.transmission },
             reconfiguration: ReconfigConfig {
                 max_inbound_streams: most,
                 max_outbound_streams: most,

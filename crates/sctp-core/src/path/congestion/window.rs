@@ -47,10 +47,11 @@ impl PathCapacity {
         Self { pmdcs, initial_window: (packets * unit).min(floor.max(2 * unit)) }
     }
 
-    /// Returns the octets that so many packets hold, or the initial window if that is more.
+    /// Returns the octets that so many packets hold, or the initial window if that is more, but no more of it than four
+    /// packets: ten at once are for the beginning alone.
     fn burst_bytes(&self, packets: u32) -> usize {
         let packets = usize::try_from(packets).unwrap_or(usize::MAX);
-        self.pmdcs.saturating_mul(packets).max(self.initial_window)
+        self.pmdcs.saturating_mul(packets).max(self.initial_window.min(4 * self.pmdcs))
     }
 }
 
@@ -252,6 +253,13 @@ impl Congestion {
     #[inline]
     pub(crate) fn is_spread(&self) -> bool {
         self.config.pacing == Pacing::On && Pacer::spreads(self.srtt)
+    }
+
+    /// Returns whether the window may leave at once, whatever Max.Burst is: ten packets that came after each other would not be
+    /// faster than the three of RFC 9260 §7.2.1.
+    #[inline]
+    pub(crate) fn begins_at_once(&self) -> bool {
+        self.config.initial_window == InitialWindow::TenPackets && self.srtt.is_zero()
     }
 
     /// Returns the time until which a packet has to wait for those before it; `None` if it need not.
