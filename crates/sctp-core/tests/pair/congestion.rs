@@ -47,13 +47,13 @@ fn window_begins_small_and_grows_only_while_it_is_used() {
 fn initial_window_of_ten_packets_leaves_at_once_and_later_ones_do_not() {
     let mut setup = Setup::signalling();
     for way in [&mut setup.request, &mut setup.response] {
-        way.delay = Duration::from_millis(50);
+        way.delay = Duration::from_millis(10);
     }
     let mut pair = setup.connected();
     let from = pair.now_ms();
     flow(&mut pair, 60);
     assert_eq!(pair.times_of(End::Left, "DATA", from).len(), 10);
-    pair.run_ms(100);
+    pair.run_ms(20);
     assert!(pair.times_of(End::Left, "DATA", from).len() < 20, "{:?}", pair.log(End::Left, from));
     pair.run_ms(1000);
     assert_eq!(pair.side(End::Right).received.len(), 60);
