@@ -11,7 +11,7 @@ use core::time::Duration;
 
 use super::Acknowledged;
 
-/// What was seen of the round trips of a slow start.
+/// The round trips that a slow start has seen.
 #[derive(Clone, Debug)]
 pub(crate) struct HyStart {
     /// Octets to be acknowledged until the round is over.
@@ -31,9 +31,9 @@ pub(crate) struct HyStart {
 /// The growth that an acknowledgment allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Growth {
-    /// By all that counts.
+    /// The window grows by all that counts.
     Full,
-    /// By a quarter of that: conservative slow start.
+    /// The window grows by a quarter of that: conservative slow start.
     Slow,
     /// Slow start is over.
     Over,
