@@ -9,7 +9,7 @@
 
 use core::time::Duration;
 
-use super::Acknowledged;
+use super::Measured;
 
 /// The round trips that a slow start has seen.
 #[derive(Clone, Debug)]
@@ -45,12 +45,12 @@ impl HyStart {
     }
 
     /// Takes in an acknowledgment of a full window (RFC 9406 §4.2).
-    pub(crate) fn on_acknowledged(&mut self, acked: &Acknowledged) -> Growth {
-        if self.round_left == 0 && self.begin_round(acked) {
+    pub(crate) fn on_acknowledged(&mut self, bytes: u64, seen: &Measured) -> Growth {
+        if self.round_left == 0 && self.begin_round(seen.flight) {
             return Growth::Over;
         }
-        self.round_left = self.round_left.saturating_sub(acked.bytes);
-        if let Some(rtt) = acked.rtt {
+        self.round_left = self.round_left.saturating_sub(bytes);
+        if let Some(rtt) = seen.rtt {
             self.current = self.current.min(micros(rtt));
             self.samples = self.samples.saturating_add(1);
             self.compare();
@@ -59,8 +59,8 @@ impl HyStart {
     }
 
     /// Begins a round. Gives whether the last of slow growth is over.
-    fn begin_round(&mut self, acked: &Acknowledged) -> bool {
-        self.round_left = acked.flight.max(1);
+    fn begin_round(&mut self, flight: u64) -> bool {
+        self.round_left = flight.max(1);
         (self.last, self.current, self.samples) = (self.current, NONE, 0);
         let was_slow = self.slow_rounds > 0;
         self.slow_rounds = self.slow_rounds.saturating_sub(1);

@@ -24,11 +24,10 @@
 //! let mut cubic = Cubic::new(1000, 10_000);
 //! cubic.on_congestion();
 //! assert_eq!((cubic.cwnd(), cubic.ssthresh()), (7000, Some(7000)));
-//! let (srtt, rtt) = (Duration::from_millis(100), None);
+//! let srtt = Duration::from_millis(100);
 //! for round in 0..30 {
 //!     let now = Instant::from_millis(100 * round);
-//!     let (bytes, flight) = (cubic.cwnd(), 0);
-//!     cubic.on_acknowledged(&Acknowledged { now, bytes, srtt, rtt, flight, is_window_used: true });
+//!     cubic.on_acknowledged(&Acknowledged { now, bytes: cubic.cwnd(), srtt, is_window_used: true });
 //! }
 //! assert!(cubic.cwnd() > 10_000);
 //! ```
@@ -92,12 +91,17 @@ pub struct Acknowledged {
     pub bytes: u64,
     /// Smoothed round-trip time.
     pub srtt: Duration,
-    /// The round trip that this acknowledgment has measured; without any, the first slow start ends with a loss alone.
+    /// Whether the window was full before: one that limits nobody does not grow (RFC 9438 §5.8).
+    pub is_window_used: bool,
+}
+
+/// What an acknowledgment tells of the path, for the first slow start to end before anything is lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    /// The round trip that it has measured, if it has.
     pub rtt: Option<Duration>,
     /// Octets in flight after it.
     pub flight: u64,
-    /// Whether the window was full before: one that limits nobody does not grow (RFC 9438 §5.8).
-    pub is_window_used: bool,
 }
 
 impl Cubic {
@@ -134,9 +138,19 @@ impl Cubic {
     /// RFC 9438 §4.2 to §4.5. Slow start (§4.10) adds all that was acknowledged: how much of it counts is for the caller to
     /// say, who knows how acknowledgments come and whether packets are paced.
     pub fn on_acknowledged(&mut self, acked: &Acknowledged) {
+        self.grow(acked, None);
+    }
+
+    /// Takes in an acknowledgment as [`on_acknowledged`](Self::on_acknowledged) does, and what it tells of the path: the first slow
+    /// start may end with a queue that builds up (RFC 9406 §4.2), where it otherwise ends with a loss.
+    pub fn on_measured(&mut self, acked: &Acknowledged, measured: &Measured) {
+        self.grow(acked, Some(measured));
+    }
+
+    fn grow(&mut self, acked: &Acknowledged, measured: Option<&Measured>) {
         if self.state.ssthresh.is_none_or(|ssthresh| self.state.cwnd < ssthresh) {
             if acked.is_window_used {
-                self.slow_start(acked);
+                self.slow_start(acked.bytes, measured);
             }
             return;
         }
@@ -159,17 +173,17 @@ impl Cubic {
 
     /// Grows in slow start: the first one may end before anything is lost (RFC 9406 §4.2); one after a congestion event has a
     /// threshold that says where it ends.
-    fn slow_start(&mut self, acked: &Acknowledged) {
+    fn slow_start(&mut self, bytes: u64, measured: Option<&Measured>) {
         let state = &mut self.state;
         let Some(ssthresh) = state.ssthresh else {
-            match self.slow_start.on_acknowledged(acked) {
-                Growth::Full => state.cwnd = state.cwnd.saturating_add(acked.bytes),
-                Growth::Slow => state.cwnd = state.cwnd.saturating_add(acked.bytes / SLOW_DIVISOR),
+            match measured.map_or(Growth::Full, |seen| self.slow_start.on_acknowledged(bytes, seen)) {
+                Growth::Full => state.cwnd = state.cwnd.saturating_add(bytes),
+                Growth::Slow => state.cwnd = state.cwnd.saturating_add(bytes / SLOW_DIVISOR),
                 Growth::Over => state.ssthresh = Some(state.cwnd),
             }
             return;
         };
-        state.cwnd = state.cwnd.saturating_add(acked.bytes).min(ssthresh);
+        state.cwnd = state.cwnd.saturating_add(bytes).min(ssthresh);
     }
 
     /// Losses showed in acknowledgments (RFC 9438 §4.6, §4.7); once per recovery.

@@ -4,14 +4,7 @@ const SEGMENT: u64 = 1000;
 
 fn acked(millis: u64, bytes: u64, rtt_ms: u64) -> Acknowledged {
     let srtt = Duration::from_millis(rtt_ms);
-    Acknowledged {
-        now: Instant::from_millis(millis),
-        bytes,
-        srtt,
-        rtt: None,
-        flight: 0,
-        is_window_used: true,
-    }
+    Acknowledged { now: Instant::from_millis(millis), bytes, srtt, is_window_used: true }
 }
 
 /// Congestion at this many segments, then congestion avoidance with a full window, acknowledged in ten pieces each
@@ -167,7 +160,7 @@ fn slow_start(rtts_ms: impl IntoIterator<Item = u64>) -> (Cubic, Vec<u64>) {
             let rtt = Some(Duration::from_millis(rtt_ms));
             // What was acknowledged is in flight again, and what the window has grown by.
             let flight = if left == 9 { round } else { left * piece };
-            cubic.on_acknowledged(&Acknowledged { rtt, flight, ..acked(0, piece, rtt_ms) });
+            cubic.on_measured(&acked(0, piece, rtt_ms), &Measured { rtt, flight });
         }
         windows.push(cubic.cwnd() / SEGMENT);
     }
@@ -211,7 +204,8 @@ fn window_that_nobody_fills_says_nothing_about_a_queue() {
         for _ in 0..10 {
             let rtt = Some(Duration::from_millis(if round < 2 { 80 } else { 300 }));
             let thin = acked(0, SEGMENT, 80);
-            cubic.on_acknowledged(&Acknowledged { rtt, is_window_used: false, ..thin });
+            let thin = Acknowledged { is_window_used: false, ..thin };
+            cubic.on_measured(&thin, &Measured { rtt, flight: 0 });
         }
     }
     assert_eq!((cubic.cwnd(), cubic.ssthresh()), (10 * SEGMENT, None));

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use cubic::{Acknowledged, Cubic};
+use cubic::{Acknowledged, Cubic, Measured};
 use virtual_time::Instant;
 
 use super::linux_cubic::LinuxCubic;
@@ -105,8 +105,8 @@ impl Congestion {
                     left -= bytes;
                     // It is one measurement, whatever it covers.
                     let rtt = acked.rtt.filter(|_| left == 0);
-                    let flight = acked.flight;
-                    cubic.on_acknowledged(&Acknowledged { now, bytes, srtt, rtt, flight, is_window_used });
+                    let acknowledged = Acknowledged { now, bytes, srtt, is_window_used };
+                    cubic.on_measured(&acknowledged, &Measured { rtt, flight: acked.flight });
                 }
             }
             Self::LinuxCubic(cubic, mss) if is_window_used => {

@@ -33,14 +33,14 @@ impl CongestionControl for Cubic {
         } else {
             acked.bytes
         };
-        self.curve.on_acknowledged(&cubic::Acknowledged {
+        let flight = octets(acked.flight_before.saturating_sub(acked.bytes));
+        let acknowledged = cubic::Acknowledged {
             now: acked.now,
             bytes: octets(bytes),
             srtt: acked.srtt,
-            rtt: acked.latest_rtt,
-            flight: octets(acked.flight_before.saturating_sub(acked.bytes)),
             is_window_used: acked.flight_before >= length(self.curve.cwnd()),
-        });
+        };
+        self.curve.on_measured(&acknowledged, &cubic::Measured { rtt: acked.latest_rtt, flight });
     }
 
     /// RFC 9438 counts what is newly acknowledged alone.
