@@ -88,7 +88,11 @@ fn unknown_names_are_refused_with_those_known() {
         ("--transport carrier-pigeon", &["--transport", "carrier-pigeon", "tcp:N, sctp:N"]),
         (
             "--profile fast",
-            &["--profile", "fast", "rfc9260, signalling, studies, webrtc, linux-2.6.15 or linux-2.6.16"],
+            &[
+                "--profile",
+                "fast",
+                "rfc9260, signalling, signalling-redundant, studies, webrtc, linux-2.6.15 or linux-2.6.16",
+            ],
         ),
         ("--backend cloud", &["--backend", "cloud", "namespaces or simulator"]),
         ("--workload tea", &["--workload", "tea", "echo"]),

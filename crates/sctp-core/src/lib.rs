@@ -134,12 +134,12 @@ pub use association::{Association, ResetDirection};
 pub use capabilities::{Capabilities, Capability};
 pub use config::{
     Acceptance, AfterTimeout, AnnouncedPrimary, AskLimits, AssociationConfig, Attempts, AuthConfig, AuthKeys,
-    AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, CrowdLimits, Discovery,
+    AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, CrowdLimits, Discovery, EarlyCopy,
     EndpointConfig, EventGroup, EventLimit, EventLimits, EventMask, Exposure, Extensions, HeartbeatConfig,
     Heartbeats, HmacPreference, ImmediateSack, IncomingPolicy, InitRate, InitialWindow, LossDetection,
     MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathSetting, PathSettings, PathsConfig, Profile,
-    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, Setting, StandingQueue, StartUp, StreamScheduler,
-    StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
+    ReconfigConfig, RecoveryConfig, RedundancyConfig, RtoConfig, SackConfig, Setting, StandingQueue, StartUp,
+    StreamScheduler, StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner, Newcomer, NewcomerId, RefusalCause};
 pub use error::{
@@ -159,8 +159,8 @@ pub use sctp_wire::{
 pub use stats::{
     AbandonedCount, AbandonedMessages, AsconfStatistics, AssociationCounters, AssociationStatistics,
     AssociationStatus, AuthenticationStatistics, BlockingHistogram, BlockingStatistics, Buffered,
-    CongestionCounters, DiscardedChunks, EndpointStatistics, GivenUp, HandshakeCounters, PathCounters,
-    PathStatistics, ReceiverStatistics, ReconfigStatistics, SenderStatistics, StreamBlocking,
+    CongestionCounters, CopyCounters, DiscardedChunks, EndpointStatistics, GivenUp, HandshakeCounters,
+    PathCounters, PathStatistics, ReceiverStatistics, ReconfigStatistics, SenderStatistics, StreamBlocking,
     StreamStatistics,
 };
 pub use transmit::{

@@ -11,7 +11,7 @@ pub use self::blocking::{BlockingHistogram, BlockingStatistics, StreamBlocking};
 pub(crate) use self::path::PathTally;
 pub use self::path::{CongestionCounters, PathCounters, PathStatistics};
 pub use self::receiver::{GivenUp, ReceiverStatistics};
-pub use self::sender::{AbandonedCount, AbandonedMessages, SenderStatistics, StreamStatistics};
+pub use self::sender::{AbandonedCount, AbandonedMessages, CopyCounters, SenderStatistics, StreamStatistics};
 pub use self::status::{AssociationStatus, Buffered};
 use crate::event::EventCounters;
 use crate::seldom::Seldom;

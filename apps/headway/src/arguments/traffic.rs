@@ -36,7 +36,7 @@ pub(crate) struct TrafficArguments {
     sequential: bool,
     #[arg(long, value_name = "LIST", default_value = TransportList::DEFAULT, value_parser = parse_transports, help = transports())]
     transport: TransportList,
-    /// SCTP profile: signalling (RACK, tail loss probes, RTO.Min 200 ms), rfc9260 (to the letter) or studies (as their stacks did)
+    /// SCTP profile: signalling (RACK, tail loss probes, RTO.Min 200 ms), signalling-redundant (and short messages travel twice), rfc9260 (to the letter) or studies (as their stacks did)
     #[arg(long, value_name = "NAME", default_value = "signalling")]
     profile: Profile,
     /// Congestion control of the kernel's TCP

@@ -13,6 +13,7 @@ mod path_mtu;
 mod paths;
 mod profile;
 mod reconfiguration;
+mod redundancy;
 mod scheduling;
 mod setting;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use self::path_mtu::{Discovery, PathMtuConfig};
 pub use self::paths::{AnnouncedPrimary, Exposure, PathsConfig};
 pub use self::profile::{Profile, UnknownProfile};
 pub use self::reconfiguration::{Acceptance, ReconfigConfig};
+pub use self::redundancy::{EarlyCopy, RedundancyConfig};
 pub use self::scheduling::{StreamScheduler, StreamShare};
 pub use self::setting::{Heartbeats, PathSetting, PathSettings, Setting};
 use crate::error::ConfigError;
@@ -328,6 +330,9 @@ pub struct RecoveryConfig {
     pub loss_detection: LossDetection,
     /// Whether the sender asks for immediate acknowledgment (I bit, RFC 9260 §3.3.1).
     pub immediate_sack: ImmediateSack,
+    /// Whether packets of new data carry unacknowledged chunks once more. Default `None`: they do not; `signalling-redundant` has
+    /// [`RedundancyConfig::default`]. For short messages over lossy paths that cannot wait for a round trip.
+    pub redundancy: Option<RedundancyConfig>,
 }
 
 /// The evidence that declares a chunk lost before T3-rtx does.
@@ -553,6 +558,7 @@ impl AssociationConfig {
             duration("attempts.persist", persist, Duration::from_secs(1), YEAR)?;
         }
         self.paths.validate(self.attempts.path)?;
+        self.recovery.redundancy.map_or(Ok(()), |redundancy| redundancy.validate())?;
         // RFC 9260 §6.2: the delay must not exceed 500 ms.
         duration("sack.delay", self.sack.delay, Duration::ZERO, Duration::from_millis(500))?;
         duration("rto.min", self.rto.min, Duration::from_millis(1), self.rto.max)?;

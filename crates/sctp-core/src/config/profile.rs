@@ -8,8 +8,8 @@ use super::{
     AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers,
     CongestionAlgorithm, CongestionConfig, EventLimits, Exposure, Extensions, HeartbeatConfig, ImmediateSack,
     InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig,
-    ReconfigConfig, RecoveryConfig, RtoConfig, SackConfig, StandingQueue, StartUp, StreamScheduler, Streams,
-    TransmissionConfig, WindowValidation,
+    ReconfigConfig, RecoveryConfig, RedundancyConfig, RtoConfig, SackConfig, StandingQueue, StartUp,
+    StreamScheduler, Streams, TransmissionConfig, WindowValidation,
 };
 use crate::transmit::Dscp;
 
@@ -27,6 +27,9 @@ pub enum Profile {
     /// spread over the round trip, and outlives pauses (RFC 7661).
     #[default]
     Signalling,
+    /// The profile [`Signalling`](Self::Signalling) with [`RecoveryConfig::redundancy`]: short messages travel twice, so that most losses cost
+    /// nothing but the time until the next message.
+    SignallingRedundant,
     /// A profile that recovers as the models of the published studies say, under the old rules (S1, S4):
     /// RTO.Initial 3 s, RTO.Min 1 s, the initial window of the old rule, fast retransmission of a chunk as
     /// often as three reports ask for it, packets as large as Ethernet carries, no extensions. For comparing
@@ -46,8 +49,15 @@ pub enum Profile {
 
 impl Profile {
     /// Every profile, in the order in which they are documented.
-    pub const ALL: [Self; 6] =
-        [Self::Rfc9260, Self::Signalling, Self::Studies, Self::WebRtc, Self::Linux2615, Self::Linux2616];
+    pub const ALL: [Self; 7] = [
+        Self::Rfc9260,
+        Self::Signalling,
+        Self::SignallingRedundant,
+        Self::Studies,
+        Self::WebRtc,
+        Self::Linux2615,
+        Self::Linux2616,
+    ];
 }
 
 impl fmt::Display for Profile {
@@ -55,6 +65,7 @@ impl fmt::Display for Profile {
         f.write_str(match self {
             Self::Rfc9260 => "rfc9260",
             Self::Signalling => "signalling",
+            Self::SignallingRedundant => "signalling-redundant",
             Self::Studies => "studies",
             Self::WebRtc => "webrtc",
             Self::Linux2615 => "linux-2.6.15",
@@ -65,7 +76,9 @@ impl fmt::Display for Profile {
 
 /// A profile name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no profile `{0}`; use rfc9260, signalling, studies, webrtc, linux-2.6.15 or linux-2.6.16")]
+#[error(
+    "there is no profile `{0}`; use rfc9260, signalling, signalling-redundant, studies, webrtc, linux-2.6.15 or linux-2.6.16"
+)]
 pub struct UnknownProfile(String);
 
 impl FromStr for Profile {
@@ -84,6 +97,7 @@ impl AssociationConfig {
         match profile {
             Profile::Rfc9260 => Self::rfc9260(),
             Profile::Signalling => Self::signalling(),
+            Profile::SignallingRedundant => Self::signalling_redundant(),
             Profile::Studies => Self::old_rules(LossDetection::RepeatedMissingReports { reports: 3 }),
             Profile::WebRtc => Self::webrtc(),
             Profile::Linux2615 => Self::old_rules(LossDetection::RepeatedMissingReports { reports: 4 }),
@@ -121,6 +135,7 @@ impl AssociationConfig {
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::MissingReports,
                 immediate_sack: ImmediateSack::WhenShuttingDown,
+                redundancy: None,
             },
             heartbeat: HeartbeatConfig {
                 interval: Some(Duration::from_secs(30)),
@@ -168,6 +183,7 @@ impl AssociationConfig {
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::Rack,
                 immediate_sack: ImmediateSack::WhenSenderDry,
+                ..base.recovery
             },
             heartbeat: HeartbeatConfig { untried: Some(Duration::from_secs(5)), ..base.heartbeat },
             paths: PathsConfig { potentially_failed: Some(0), ..base.paths },
@@ -177,6 +193,12 @@ impl AssociationConfig {
             },
             ..base
         }
+    }
+
+    fn signalling_redundant() -> Self {
+        let base = Self::signalling();
+        let redundancy = Some(RedundancyConfig::default());
+        Self { recovery: RecoveryConfig { redundancy, ..base.recovery }, ..base }
     }
 
     fn old_rules(loss_detection: LossDetection) -> Self {

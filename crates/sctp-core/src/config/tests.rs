@@ -9,7 +9,7 @@ fn every_profile_is_valid_and_named() {
     let error = "tcp".parse::<Profile>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "there is no profile `tcp`; use rfc9260, signalling, studies, webrtc, linux-2.6.15 or linux-2.6.16"
+        "there is no profile `tcp`; use rfc9260, signalling, signalling-redundant, studies, webrtc, linux-2.6.15 or linux-2.6.16"
     );
 }
 

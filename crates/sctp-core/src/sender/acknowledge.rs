@@ -73,6 +73,8 @@ pub(crate) struct Delivered {
     pub(crate) transmissions: u16,
     pub(crate) sending: Sending,
     pub(crate) is_moved: bool,
+    /// Whether a copy of it may be what arrived.
+    pub(crate) is_copied: bool,
     pub(crate) was: ChunkState,
     /// Octets, chunk headers and padding included.
     bytes: usize,
@@ -80,9 +82,9 @@ pub(crate) struct Delivered {
 
 impl Delivered {
     fn of(tsn: Tsn, chunk: &SentChunk, was: ChunkState) -> Self {
-        let &SentChunk { path, sent_at, transmissions, sending, is_moved, .. } = chunk;
-        let bytes = chunk.wire_bytes();
-        Self { first: tsn, last: tsn, path, sent_at, transmissions, sending, is_moved, was, bytes }
+        let &SentChunk { path, sent_at, transmissions, sending, is_moved, copies, .. } = chunk;
+        let (bytes, is_copied) = (chunk.wire_bytes(), copies > 0);
+        Self { first: tsn, last: tsn, path, sent_at, transmissions, sending, is_moved, is_copied, was, bytes }
     }
 
     /// Returns whether this is one of them.
@@ -102,7 +104,7 @@ struct Deliveries<'a, F> {
 impl<F: FnMut(&Delivered)> Deliveries<'_, F> {
     #[inline(always)]
     fn add(&mut self, tsn: Tsn, chunk: &SentChunk, was: ChunkState) {
-        if chunk.is_original()
+        if chunk.is_untouched()
             && was == ChunkState::InFlight
             && let Some(run) = &mut self.run
             && run.path == chunk.path
@@ -121,14 +123,14 @@ impl<F: FnMut(&Delivered)> Deliveries<'_, F> {
         self.end_run();
         self.run = Some(Delivered::of(tsn, chunk, was));
         // To what something has happened nothing is added.
-        if !chunk.is_original() || was != ChunkState::InFlight {
+        if !chunk.is_untouched() || was != ChunkState::InFlight {
             self.end_run();
         }
     }
 
     fn end_run(&mut self) {
         if let Some(run) = self.run.take() {
-            self.result.spurious += usize::from(run.was.is_lost());
+            self.result.spurious += usize::from(run.was.is_lost() && !run.is_copied);
             let before = self.before.get(run.path.index()).copied().unwrap_or_default();
             self.result.note(&run, before);
             (self.hear)(&run);
@@ -353,6 +355,11 @@ impl RttSample {
     /// Returns whether a measurement was lost that has to be made up for, and takes it as made up for.
     pub(crate) fn take_spoiled(&mut self) -> bool {
         core::mem::take(&mut self.is_spoiled)
+    }
+
+    /// Forgets what is timed if it is among what was delivered, and it cannot be told when.
+    pub(crate) fn on_ambiguous(&mut self, delivered: &Delivered) {
+        self.forget_if(|timed| delivered.contains(timed));
     }
 
     /// Forgets what is timed if it will not be acknowledged.

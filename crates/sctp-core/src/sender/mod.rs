@@ -16,6 +16,7 @@ mod probe;
 pub(crate) mod queue;
 pub(crate) mod rack;
 pub(crate) mod recovery;
+mod redundancy;
 mod reordering;
 pub(crate) mod scheduler;
 mod sent_chunk;
@@ -43,6 +44,7 @@ use self::probe::TailLossProbe;
 use self::queue::{Framing, SendQueue, Unfinished};
 use self::rack::Rack;
 use self::recovery::{Recoveries, Refuted};
+use self::redundancy::Redundancy;
 use self::sent_chunk::{ChunkState, SentChunk};
 use self::steps::step;
 use self::streams::RestartPoints;
@@ -74,6 +76,8 @@ pub(crate) struct Sender {
     window_probe: WindowProbe,
     forwarding: Seldom<Forwarding>,
     buffer: SendBuffer,
+    /// The copies on their way, where the user wants any.
+    redundancy: Option<Box<Redundancy>>,
     statistics: SenderTally,
 }
 
@@ -134,6 +138,8 @@ pub(crate) struct SackOutcome {
     pub(crate) duplicates: SmallVec<[(PathIndex, usize); 1]>,
     /// Paths on which a probe turned out to have repaired a loss.
     pub(crate) repaired_by_probe: PathIds,
+    /// Paths on which a copy mended a loss that begins a recovery.
+    pub(crate) mended_by_copy: PathIds,
     /// The peer took a FORWARD TSN in that was sent on this path.
     pub(crate) forward_confirmed: Option<PathIndex>,
     /// Paths that were in Fast Recovery when the SACK came.
@@ -184,6 +190,7 @@ impl Sender {
             window_probe: WindowProbe::Idle,
             forwarding: Seldom::default(),
             buffer: SendBuffer::new(config.buffers.send_bytes),
+            redundancy: config.recovery.redundancy.map(|wanted| Box::new(Redundancy::new(wanted))),
             statistics: SenderTally::default(),
         }
     }
@@ -219,6 +226,9 @@ impl Sender {
         acknowledge::check(sack, &self.outstanding)?;
         let mut outcome = SackOutcome::default();
         self.apply_sack(now, sack, paths, &mut outcome);
+        if self.redundancy.is_some() {
+            self.settle_copies(sack, &mut outcome);
+        }
         self.settle_probes(now, sack, paths, &mut outcome);
         self.judge_recoveries(now, sack, &mut outcome);
         self.update_window(now, sack.a_rwnd as usize, paths);
@@ -243,7 +253,7 @@ impl Sender {
 
     fn apply_sack(&mut self, now: Instant, sack: &Sack<'_>, paths: &PathSet, outcome: &mut SackOutcome) {
         let (rack, samples, probes) = (&mut self.rack, &mut self.rtt_samples, &mut self.probes);
-        let recoveries = &mut self.recoveries;
+        let (recoveries, redundancy) = (&mut self.recoveries, &mut self.redundancy);
         let is_rack = self.options.loss_detection == LossDetection::Rack;
         let has_spoiled = is_rack && samples.iter().any(RttSample::is_spoiled);
         let mut newest = SmallVec::<[(PathIndex, Duration); 1]>::new();
@@ -254,12 +264,18 @@ impl Sender {
             let min_rtt = paths.path(path).rto.min_rtt();
             rack.on_delivered(now, delivered, min_rtt);
             recoveries.on_delivered(now, delivered, min_rtt);
+            let is_ambiguous = redundancy.as_mut().is_some_and(|copies| copies.on_delivered(delivered, sack));
             let sample = samples.get_mut(path.index());
-            let sample = sample.and_then(|sample| sample.on_delivered(now, delivered));
+            let sample = sample.and_then(|sample| {
+                if is_ambiguous {
+                    sample.on_ambiguous(delivered);
+                }
+                sample.on_delivered(now, delivered)
+            });
             if let Some(rtt) = sample {
                 round_trips.push((path, rtt));
             }
-            if has_spoiled {
+            if has_spoiled && !is_ambiguous {
                 note_newest(&mut newest, now, delivered);
             }
             probes.iter_mut().for_each(|probe| probe.on_delivered(now, delivered));
@@ -280,6 +296,9 @@ impl Sender {
         }
         let is_rack = self.options.loss_detection == LossDetection::Rack;
         for tsn in sack.duplicate_tsns().take(DUPLICATES_HEARD) {
+            if self.redundancy.as_ref().is_some_and(|redundancy| redundancy.explains(tsn)) {
+                continue;
+            }
             let Some(duplicate) = self.recoveries.on_duplicate(tsn) else { continue };
             let path = duplicate.path;
             outcome.duplicates.push((path, duplicate.bytes));

@@ -339,6 +339,7 @@ impl Outstanding {
             transmissions: 1,
             missing_reports: 0,
             sending: Sending::Original,
+            copies: 0,
             fast_retransmitted: false,
             is_last_try: tries == Tries::Last,
             is_moved: false,
@@ -639,6 +640,13 @@ impl Outstanding {
         let ahead = known + further.take_while(|chunk| chunk.state == ChunkState::Abandoned).count();
         self.abandoned_through = self.number(ahead);
         ahead
+    }
+
+    /// A packet of new data carries a chunk once more.
+    pub(crate) fn note_copy(&mut self, index: usize) {
+        if let Some(chunk) = self.chunks.get_mut(index) {
+            chunk.copies = chunk.copies.saturating_add(1);
+        }
     }
 
     /// Marks a chunk as not to be sent again, not even as a probe.

@@ -1,5 +1,7 @@
 //! Tail-loss probes (RFC 8985 §7): when one is due, what it carries, what its answer says.
 
+use core::time::Duration;
+
 use sctp_wire::{PacketWriter, Sack, Tsn};
 use virtual_time::Instant;
 
@@ -50,8 +52,12 @@ impl Sender {
     pub(crate) fn probe_at(&self, path: PathIndex, paths: &PathSet) -> Option<Instant> {
         let wanted =
             self.options.loss_detection == LossDetection::Rack && self.window_probe != WindowProbe::Sent;
-        let idle = wanted && !self.outstanding.has_lost();
-        if idle { self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding) } else { None }
+        if !wanted || self.outstanding.has_lost() {
+            return None;
+        }
+        let late = self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding);
+        let early = if self.redundancy.is_some() { self.early_copy_at(paths.path(path)) } else { None };
+        early.into_iter().chain(late).min()
     }
 
     /// Returns the number of octets of the chunk that a probe for this path begins with, and of what goes
@@ -71,7 +77,9 @@ impl Sender {
         writer: &mut PacketWriter<'_>,
     ) -> bool {
         let srtt = path.rto.srtt().unwrap_or_default();
-        let overdue = srtt + path.rto.min_rtt().unwrap_or_default() / 4;
+        let is_early = self.early_copy_at(path).is_some_and(|at| at <= now);
+        let overdue =
+            if is_early { Duration::ZERO } else { srtt + path.rto.min_rtt().unwrap_or_default() / 4 };
         let mut highest = None;
         for index in 0..self.outstanding.len() {
             let Some(chunk) = self.outstanding.get(index) else { break };
@@ -97,7 +105,10 @@ impl Sender {
         }
         let Some(highest) = highest else { return false };
         trace::tail_loss_probe_sent(path.index, on, highest);
-        self.rack.on_probe(path.index);
+        // It came before anything was overdue: the next one has to wait no longer for it.
+        if !is_early {
+            self.rack.on_probe(path.index);
+        }
         self.probes.retain(|probe| probe.path != path.index);
         self.probes.push(TailLossProbe { path: path.index, sent_at: now, highest, answered_at: None });
         true
@@ -116,8 +127,10 @@ impl Sender {
             return;
         }
         let (recoveries, highest) = (&mut self.recoveries, self.outstanding.next_tsn().previous());
+        let redundancy = self.redundancy.as_deref();
+        let is_copy = |tsn: Tsn| redundancy.is_some_and(|redundancy| redundancy.explains(tsn));
         self.probes.retain(|probe| {
-            let fate = fate(probe, now, sack, paths);
+            let fate = fate(probe, now, (sack, is_copy), paths);
             if fate == Fate::Repaired && !recoveries.is_recovering(probe.path) {
                 recoveries.begin(probe.path, highest);
                 outcome.repaired_by_probe.insert(probe.path);
@@ -127,8 +140,14 @@ impl Sender {
     }
 }
 
-fn fate(probe: &TailLossProbe, now: Instant, sack: &Sack<'_>, paths: &PathSet) -> Fate {
-    if sack.duplicate_tsns().take(DUPLICATES_HEARD).any(|tsn| !probe.highest.precedes(tsn)) {
+fn fate(
+    probe: &TailLossProbe,
+    now: Instant,
+    (sack, is_copy): (&Sack<'_>, impl Fn(Tsn) -> bool),
+    paths: &PathSet,
+) -> Fate {
+    let mut duplicates = sack.duplicate_tsns().take(DUPLICATES_HEARD);
+    if duplicates.any(|tsn| !probe.highest.precedes(tsn) && !is_copy(tsn)) {
         return Fate::Needless;
     }
     let round_trip = paths.path(probe.path).rto.srtt().unwrap_or_default();

@@ -439,6 +439,12 @@ impl SendQueue {
         self.payload_bytes
     }
 
+    /// Returns the octets that all that waits takes in packets at most, but for what cutting adds.
+    pub(crate) fn most_wire_bytes(&self) -> usize {
+        // Padding comes to three octets.
+        self.payload_bytes + self.messages * (self.framing.header_bytes() + 3)
+    }
+
     /// Returns the octets of payload of the fragment that would be taken next.
     pub(crate) fn next_bytes(&self, room: &ChunkRoom) -> Result<usize, Blocked> {
         let head = self.head().ok_or(Blocked::NothingToSend)?;

@@ -18,6 +18,8 @@ pub(crate) struct SentChunk {
     /// Missing reports since it was last sent (RFC 9260 §7.2.4).
     pub(crate) missing_reports: u8,
     pub(crate) sending: Sending,
+    /// Packets of new data that carried it once more.
+    pub(crate) copies: u8,
     pub(crate) fast_retransmitted: bool,
     /// Whether the terms of its message forbid to send it again, even as a probe.
     pub(crate) is_last_try: bool,
@@ -65,6 +67,11 @@ impl SentChunk {
     /// Returns whether it was sent once, and nothing has happened to it since.
     pub(crate) fn is_original(&self) -> bool {
         self.sending == Sending::Original
+    }
+
+    /// Returns whether it has gone into one packet only, and nothing has happened to it since.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.is_original() && self.copies == 0
     }
 
     /// Takes the chunk back into flight, as if it had been sent now.

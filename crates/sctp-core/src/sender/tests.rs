@@ -171,6 +171,7 @@ impl Bench {
 mod abandoning;
 mod detection;
 mod recoveries;
+mod redundancy;
 mod sacks;
 mod streams;
 mod work;

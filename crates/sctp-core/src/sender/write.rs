@@ -43,6 +43,11 @@ impl Sender {
         self.has_window(path) && self.check_first(usize::MAX, self.full_room(path)).is_ok()
     }
 
+    /// Returns whether unacknowledged chunks travel with new data once more.
+    pub(crate) fn is_redundant(&self) -> bool {
+        self.redundancy.is_some()
+    }
+
     /// Returns whether the congestion window of a path has room (RFC 9260 §6.1 (B)).
     pub(crate) fn has_window(&self, path: &Path) -> bool {
         path.congestion.admits(self.flight(path.index))
@@ -144,6 +149,10 @@ impl Sender {
         room.cut = self.cut(path);
         if let Err(blocked) = self.check_nagle(room.alone) {
             return (false, self.queue.next_bytes(&room).err().unwrap_or(blocked));
+        }
+        if self.redundancy.is_some() {
+            self.write_copies(now, path, writer);
+            room.here = writer.remaining().saturating_sub(header_bytes).min(room.here);
         }
         let first = self.outstanding.next_tsn();
         let mut load = Load::on(path.index);
@@ -248,6 +257,14 @@ impl Sender {
         let tries = self.tries_left(now, fragment.message, 1);
         self.outstanding.append(now, fragment, tries, load);
         Ok(())
+    }
+
+    /// Writes a chunk once more that stays as it is.
+    pub(super) fn write_copy(&self, index: usize, writer: &mut PacketWriter<'_>) -> Option<()> {
+        let chunk = self.outstanding.get(index)?;
+        let stored = self.queue.messages().get(chunk.fragment.message)?;
+        let (tsn, flags) = (self.outstanding.tsn_at(index), chunk.fragment.flags);
+        write_chunk(writer, tsn, &chunk.fragment, &stored.message, flags).ok()
     }
 
     pub(super) fn write_again(

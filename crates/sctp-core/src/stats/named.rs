@@ -2,7 +2,7 @@
 
 use super::{
     AbandonedCount, AbandonedMessages, AsconfStatistics, AssociationCounters, AssociationStatistics,
-    AuthenticationStatistics, CongestionCounters, DiscardedChunks, EndpointStatistics, GivenUp,
+    AuthenticationStatistics, CongestionCounters, CopyCounters, DiscardedChunks, EndpointStatistics, GivenUp,
     HandshakeCounters, PathCounters, PathStatistics, ReceiverStatistics, ReconfigStatistics,
     SenderStatistics,
 };
@@ -52,7 +52,9 @@ impl AssociationStatistics {
     fn tell_of_sending(&self, tell: &mut impl FnMut(&'static str, u64)) {
         tell_of!(tell, "sender", SenderStatistics = &self.sender;
             messages chunks retransmissions probe_chunks lost_by_acknowledgment lost_by_timeout spurious needless_retransmissions undoings_refused reordering_window_growths duplicates_reported forward_tsns;
-            abandoned undelivered);
+            copies abandoned undelivered);
+        tell_of!(tell, "sender.copies", CopyCounters = &self.sender.copies;
+            sent mended;);
         tell_of!(tell, "sender.undelivered", AbandonedCount = &self.sender.undelivered;
             unsent sent;);
         let AbandonedMessages { lifetime, retransmissions, priority } = &self.sender.abandoned;

@@ -13,6 +13,8 @@ pub struct SenderStatistics {
     pub retransmissions: u64,
     /// DATA chunks sent again as tail-loss probes.
     pub probe_chunks: u64,
+    /// The copies that packets of new data carried ([`RedundancyConfig`](crate::RedundancyConfig)).
+    pub copies: CopyCounters,
     /// Chunks declared lost by acknowledgments (missing reports or time).
     pub lost_by_acknowledgment: u64,
     /// Chunks declared lost by T3-rtx.
@@ -50,6 +52,17 @@ pub struct StreamStatistics {
     pub octets_sent: u64,
     /// Messages given up (RFC 7496 §4.3).
     pub abandoned: AbandonedMessages,
+}
+
+/// Copies of unacknowledged chunks in packets of new data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct CopyCounters {
+    /// The number of copies sent; early ones in packets of their own count as probes.
+    pub sent: u64,
+    /// Losses that a copy mended, by what the peer reports.
+    pub mended: u64,
 }
 
 /// Messages given up by policy (RFC 7496 §4.3, §4.4).

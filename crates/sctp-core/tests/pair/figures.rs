@@ -9,7 +9,7 @@ use core::time::Duration;
 use netem::Impairments;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use sctp_core::{Message, ReceivedMessage, StreamId};
+use sctp_core::{Message, ReceivedMessage, RedundancyConfig, StreamId};
 
 use crate::net::{End, Pair, Reading, Setup, Sniffing, ms};
 
@@ -27,19 +27,48 @@ struct Cell {
 struct Figures {
     excess_ms: f64,
     slowest: Duration,
+    cost: Cost,
+}
+
+/// What it sent for that, both ends together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    packets: u64,
+    /// Octets of headers, of chunks with data, and of reports of duplicates.
+    octets: u64,
+    copies: u64,
+    mended: u64,
 }
 
 impl Cell {
-    fn run(&self, requests: usize) -> Figures {
+    fn run(&self, requests: usize, mut setup: Setup) -> Figures {
         let loss = self.loss.parse().unwrap();
         let path = Impairments { delay: ms(10), loss, ..Impairments::default() };
-        let mut setup = Setup::signalling();
         (setup.seed, setup.request, setup.response) = (7, path.clone(), path);
-        let responses = respond(&mut setup.build(), requests, self.per_second);
+        let mut pair = setup.build();
+        let responses = respond(&mut pair, requests, self.per_second);
         let total: Duration = responses.iter().sum();
         Figures {
             excess_ms: total.as_secs_f64() * 1000.0 / f64::from(u32::try_from(requests).unwrap()) - 20.0,
             slowest: responses.into_iter().max().unwrap(),
+            cost: [End::Left, End::Right]
+                .into_iter()
+                .fold(Cost::default(), |cost, end| cost.with(&pair, end)),
+        }
+    }
+}
+
+impl Cost {
+    fn with(self, pair: &Pair, end: End) -> Self {
+        let statistics = pair.statistics(end);
+        let (packets, sender) = (statistics.paths[0].counters.packets_sent, statistics.sender);
+        let chunks = sender.chunks + sender.retransmissions + sender.probe_chunks + sender.copies.sent;
+        let octets = packets * (20 + 12) + chunks * (16 + 64) + sender.duplicates_reported * 4;
+        Self {
+            packets: self.packets + packets,
+            octets: self.octets + octets,
+            copies: self.copies + sender.copies.sent,
+            mended: self.mended + sender.copies.mended,
         }
     }
 }
@@ -91,15 +120,18 @@ fn tell(figures: core::fmt::Arguments<'_>) {
 
 fn hold(cells: &[Cell]) {
     for cell in cells {
-        let figures = cell.run(requests());
-        let Cell { loss, per_second, .. } = cell;
-        tell(format_args!(
-            "{loss} {per_second}/s: {:.3} ms, slowest {:?}",
-            figures.excess_ms, figures.slowest
-        ));
-        assert!(figures.excess_ms <= cell.excess_ms, "{loss} {per_second}/s: {:.3} ms", figures.excess_ms);
-        assert!(figures.slowest <= cell.slowest, "{loss} {per_second}/s: {:?}", figures.slowest);
+        judge(cell, &cell.run(requests(), Setup::signalling()));
     }
+}
+
+fn judge(cell: &Cell, figures: &Figures) {
+    let Cell { loss, per_second, .. } = cell;
+    tell(format_args!(
+        "{loss} {per_second}/s: {:.3} ms, slowest {:?}, {:?}",
+        figures.excess_ms, figures.slowest, figures.cost
+    ));
+    assert!(figures.excess_ms <= cell.excess_ms, "{loss} {per_second}/s: {:.3} ms", figures.excess_ms);
+    assert!(figures.slowest <= cell.slowest, "{loss} {per_second}/s: {:?}", figures.slowest);
 }
 
 /// A hundred requests a second: the next ones reveal what was lost (RFC 8985 §6).
@@ -114,6 +146,25 @@ fn losses_of_a_busy_flow_cost_little() {
 fn losses_of_a_thin_flow_cost_little() {
     let cell = |loss, excess_ms, slowest| Cell { loss, per_second: 1.0, excess_ms, slowest: ms(slowest) };
     hold(&[cell("1%", 0.95, 500), cell("5%", 5.0, 1000)]);
+}
+
+/// What travels twice is mended by the next message, or by an early copy where there is none; what that costs, by the run without.
+#[test]
+fn losses_of_redundant_messages_cost_the_time_until_the_next_one() {
+    let cell = |loss, per_second, excess_ms| Cell { loss, per_second, excess_ms, slowest: ms(1000) };
+    for cell in [cell("1%", 100.0, 0.25), cell("1%", 1.0, 0.45), cell("5%", 100.0, 1.3)] {
+        let without = cell.run(requests(), Setup::signalling()).cost;
+        let redundant = Setup::signalling()
+            .configure(|config| config.recovery.redundancy = Some(RedundancyConfig::default()));
+        let figures = cell.run(requests(), redundant);
+        judge(&cell, &figures);
+        let cost = figures.cost;
+        tell(format_args!("without: {without:?}"));
+        assert!(cost.mended > 0 && cost.octets * 10 <= without.octets * 22, "{cost:?}, without {without:?}");
+        if cell.per_second > 1.0 {
+            assert!(cost.packets * 100 <= without.packets * 102, "{cost:?}, without {without:?}");
+        }
+    }
 }
 
 /// RFC 8985 §6.2 step 4: after a few needless retransmissions the window is as wide as the jitter.

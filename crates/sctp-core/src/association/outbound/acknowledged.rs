@@ -98,6 +98,9 @@ impl Outbound {
             trace::tail_loss_probe_repaired(path);
             self.cut_window(path);
         }
+        for path in outcome.mended_by_copy {
+            self.cut_window(path);
+        }
         self.apply_losses(&outcome.losses);
         if outcome.buffer_available {
             session.tell_buffer_available();

@@ -156,8 +156,10 @@ impl Outbound {
         } else {
             self.timers.start_if_stopped(Timer::T3Rtx(path), at);
         }
-        // A probe is for the oldest chunk in flight, which new ones do not change.
-        if data.resent || data.forward || !self.timers.is_running(Timer::TailLossProbe(path)) {
+        // A probe is for the oldest chunk in flight, which new ones do not change; an early copy gives way to them.
+        let is_redundant = self.sender.is_redundant();
+        if data.resent || data.forward || is_redundant || !self.timers.is_running(Timer::TailLossProbe(path))
+        {
             self.watch_tail(now, state);
         }
     }
