@@ -56,8 +56,10 @@ impl Sender {
             return None;
         }
         let late = self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding);
-        let early = if self.redundancy.is_some() { self.early_copy_at(paths.path(path)) } else { None };
-        early.into_iter().chain(late).min()
+        if self.redundancy.is_none() {
+            return late;
+        }
+        self.early_copy_at(paths.path(path)).into_iter().chain(late).min()
     }
 
     /// Returns the number of octets of the chunk that a probe for this path begins with, and of what goes

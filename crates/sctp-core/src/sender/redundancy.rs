@@ -65,6 +65,7 @@ impl Redundancy {
 
     /// Chunks are acknowledged for the first time. Gives whether a copy may be what arrived, so that nothing is known of how
     /// long the original took.
+    #[inline(never)]
     pub(super) fn on_delivered(&mut self, delivered: &Delivered, sack: &Sack<'_>) -> bool {
         let mut is_ambiguous = false;
         for copy in self.copies.iter_mut().inspect(|_| step()).filter(|copy| delivered.contains(copy.tsn)) {
@@ -146,6 +147,7 @@ impl Sender {
     }
 
     /// Returns when what is in flight goes once more in a packet of its own: nothing has left in the two round trips before, nor since.
+    #[inline(never)]
     pub(super) fn early_copy_at(&self, path: &Path) -> Option<Instant> {
         let redundancy = self.redundancy.as_deref()?;
         let Redundancy { config, new_at, before, .. } = redundancy;
@@ -160,6 +162,7 @@ impl Sender {
     }
 
     /// Takes in what a SACK says of copies.
+    #[inline(never)]
     pub(super) fn settle_copies(&mut self, sack: &Sack<'_>, outcome: &mut SackOutcome) {
         let Some(redundancy) = &mut self.redundancy else { return };
         let highest = self.outstanding.next_tsn().previous();

@@ -78,7 +78,11 @@ impl Outbound {
             in_recovery: outcome.recovering.contains(acked.path),
             srtt: path.rto.srtt().unwrap_or_default(),
             rtt: outcome.rtt.iter().find(|(of, _)| *of == acked.path).map(|&(_, rtt)| rtt),
-            latest_rtt: self.sender.latest_rtt(acked.path),
+            latest_rtt: if path.congestion.window().is_slow_start() {
+                self.sender.latest_rtt(acked.path)
+            } else {
+                None
+            },
             min_rtt: path.rto.min_rtt().unwrap_or_default(),
             is_paced: path.congestion.is_paced(),
         };

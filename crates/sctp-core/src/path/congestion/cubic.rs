@@ -28,19 +28,24 @@ impl CongestionControl for Cubic {
         if acked.in_recovery {
             return;
         }
-        let bytes = if self.window().is_slow_start() {
+        let is_slow_start = self.window().is_slow_start();
+        let bytes = if is_slow_start {
             acked.slow_start_bytes(length(self.curve.segment_bytes()))
         } else {
             acked.bytes
         };
-        let flight = octets(acked.flight_before.saturating_sub(acked.bytes));
         let acknowledged = cubic::Acknowledged {
             now: acked.now,
             bytes: octets(bytes),
             srtt: acked.srtt,
             is_window_used: acked.flight_before >= length(self.curve.cwnd()),
         };
-        self.curve.on_measured(&acknowledged, &cubic::Measured { rtt: acked.latest_rtt, flight });
+        if is_slow_start {
+            let flight = octets(acked.flight_before.saturating_sub(acked.bytes));
+            self.curve.on_measured(&acknowledged, &cubic::Measured { rtt: acked.latest_rtt, flight });
+        } else {
+            self.curve.on_acknowledged(&acknowledged);
+        }
     }
 
     /// RFC 9438 counts what is newly acknowledged alone.
