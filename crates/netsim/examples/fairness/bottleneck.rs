@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use netem::{BitRate, Impairments, Loss, Probability, QueueLimit, derive_indexed_seed};
 use netsim::{Host, HostId, LinkSpec, Outgoing, Packet, World};
+use sctp_core::InitialWindow;
 use virtual_time::Instant;
 
 use crate::flow::{Algorithm, End, Kind, Messages, Terms};
@@ -17,8 +18,12 @@ pub(crate) struct Cell {
     pub(crate) rtt: Duration,
     pub(crate) obstacle: Obstacle,
     pub(crate) messages: Messages,
+    /// The window that SCTP begins with.
+    pub(crate) initial_window: InitialWindow,
     /// Flows of SCTP, and of TCP.
     pub(crate) flows: [u8; 2],
+    /// Flows of which kind begin when the others are measured, and how many.
+    pub(crate) newcomers: Option<(Kind, u8)>,
     /// What is not measured, from the beginning on.
     pub(crate) warm_up: Duration,
 }
@@ -54,8 +59,16 @@ impl Outcome {
 impl Cell {
     /// So many flows of each protocol, of messages that fill packets, once slow start is over and the flows have met.
     pub(crate) fn shared(algorithm: Algorithm, rtt: Duration, obstacle: Obstacle, flows: u8) -> Self {
-        let (messages, warm_up) = (Messages::OfOnePacket, Duration::from_secs(10));
-        Self { algorithm, rtt, obstacle, messages, flows: [flows, flows], warm_up }
+        Self {
+            algorithm,
+            rtt,
+            obstacle,
+            messages: Messages::OfOnePacket,
+            initial_window: algorithm.initial_window(),
+            flows: [flows, flows],
+            newcomers: None,
+            warm_up: Duration::from_secs(10),
+        }
     }
 
     /// A flow that has a path with losses for itself, from the beginning on, of SCTP or, given no messages of it, TCP.
@@ -65,6 +78,8 @@ impl Cell {
             rtt: Duration::from_millis(20),
             obstacle: Obstacle::LossAlone(loss),
             messages: messages.unwrap_or(Messages::OfOnePacket),
+            initial_window: algorithm.initial_window(),
+            newcomers: None,
             flows: if messages.is_some() { [1, 0] } else { [0, 1] },
             warm_up: Duration::ZERO,
         }
@@ -87,12 +102,13 @@ impl Cell {
         let rate = |(before, after): (&u64, &u64)| to_f64(after - before) * 8.0 / measured.as_secs_f64();
         let rates: Vec<f64> = before.iter().zip(&after).map(rate).collect();
         let timeouts: Vec<u64> = world.host(left).ends.iter().map(End::timeouts).collect();
-        let half = usize::from(self.flows[0]);
+        let sctp = usize::from(self.flows[0]);
+        let standing = sctp + usize::from(self.flows[1]);
         Outcome {
-            sctp: rates[..half].to_vec(),
-            tcp: rates[half..].to_vec(),
-            sctp_timeouts: timeouts[..half].iter().sum(),
-            tcp_timeouts: timeouts[half..].iter().sum(),
+            sctp: rates[..sctp].to_vec(),
+            tcp: rates[sctp..standing].to_vec(),
+            sctp_timeouts: timeouts[..sctp].iter().sum(),
+            tcp_timeouts: timeouts[sctp..standing].iter().sum(),
         }
     }
 
@@ -103,14 +119,14 @@ impl Cell {
             Obstacle::Loss(_) => 256 << 10,
             Obstacle::LossAlone(_) => 4 << 20,
         };
-        let terms =
-            Terms { algorithm: self.algorithm, messages: self.messages, mtu_bytes: 1500, window_bytes };
+        let Self { algorithm, messages, initial_window, .. } = *self;
+        let terms = Terms { algorithm, messages, initial_window, mtu_bytes: 1500, window_bytes };
         let [mut left, mut right] = [Site::default(), Site::default()];
-        for flow in 0..self.flows[0] + self.flows[1] {
-            let kind = if flow < self.flows[0] { Kind::Sctp } else { Kind::Tcp };
+        for (flow, (kind, earliest)) in (0..).zip(self.beginnings()) {
             let [here, there] = [0, 1].map(|side| IpAddr::V4(Ipv4Addr::new(10, 0, side, flow + 1)));
             let seed_of = |label| derive_indexed_seed(seed, label, u64::from(flow));
-            let begin = Instant::from_nanos(seed_of("begin") % NANOS_PER_SECOND);
+            let within = if earliest == Instant::EPOCH { NANOS_PER_SECOND } else { NEWCOMERS_WITHIN };
+            let begin = earliest + Duration::from_nanos(seed_of("begin") % within);
             left.ends.push(End::new(kind, &terms, [here, there], Some(begin), seed_of("left")));
             right.ends.push(End::new(kind, &terms, [there, here], None, seed_of("right")));
         }
@@ -125,6 +141,15 @@ impl Cell {
         world.connect(interfaces[0], interfaces[1], self.link()).unwrap();
         world.wake(hosts[0]);
         (world, hosts[0], hosts[1])
+    }
+
+    /// Returns of what kind each flow is, and the earliest time at which it begins.
+    fn beginnings(&self) -> impl Iterator<Item = (Kind, Instant)> {
+        let (late, count) = self.newcomers.unwrap_or((Kind::Tcp, 0));
+        let standing = [(Kind::Sctp, self.flows[0]), (Kind::Tcp, self.flows[1])];
+        let standing = standing.map(|(kind, count)| (kind, Instant::EPOCH, count));
+        let groups = standing.into_iter().chain([(late, Instant::EPOCH + self.warm_up, count)]);
+        groups.flat_map(|(kind, earliest, count)| (0..count).map(move |_| (kind, earliest)))
     }
 
     fn link(&self) -> LinkSpec {
@@ -203,5 +228,7 @@ impl Host for Site {
 
 const BITS_PER_SECOND: u64 = 10_000_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// Newcomers begin within a tenth of a second.
+const NEWCOMERS_WITHIN: u64 = 100_000_000;
 /// Half of the time one packet of 1500 octets occupies the link.
 const JITTER: Duration = Duration::from_micros(600);

@@ -50,6 +50,8 @@ struct Tcp {
 pub(crate) struct Terms {
     pub(crate) algorithm: Algorithm,
     pub(crate) messages: Messages,
+    /// The window that SCTP begins with.
+    pub(crate) initial_window: InitialWindow,
     /// Octets of an IP packet.
     pub(crate) mtu_bytes: u16,
     /// What each receiver offers.
@@ -68,6 +70,16 @@ pub(crate) enum Algorithm {
     Westwood,
 }
 
+impl Algorithm {
+    /// Returns the window that SCTP begins with: that of its profile, `rfc9260` or `signalling`.
+    pub(crate) fn initial_window(self) -> InitialWindow {
+        match self {
+            Self::Halving => InitialWindow::Rfc9260,
+            Self::Cubic | Self::Linux | Self::Westwood => InitialWindow::TenPackets,
+        }
+    }
+}
+
 /// What SCTP is given to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Messages {
@@ -81,7 +93,7 @@ pub(crate) enum Messages {
     Of1200Filled,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Sctp,
     Tcp,
@@ -100,8 +112,8 @@ impl Terms {
         };
         if self.algorithm == Algorithm::Halving {
             config.congestion.pacing = Pacing::Off;
-            config.congestion.initial_window = InitialWindow::Rfc9260;
         }
+        config.congestion.initial_window = self.initial_window;
         config.transmission.bundling = match self.messages {
             Messages::OfOnePacket | Messages::Of1200 => config.transmission.bundling,
             Messages::Of1200Whole => MessageBundling::On,

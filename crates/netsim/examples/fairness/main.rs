@@ -3,14 +3,17 @@
 //! ```text
 //! cargo run --release -p netsim --example fairness [seconds of virtual time per run]
 //! cargo run --release -p netsim --example fairness loss
+//! cargo run --release -p netsim --example fairness initial
 //! ```
 //!
-//! The second prints what a flow carries that has a path with losses for itself.
+//! The second prints what a flow carries that has a path with losses for itself; the third what ten packets at first do to others, beside
+//! RFC 9260's three.
 #![expect(clippy::print_stdout, reason = "a program that reports to a person")]
 #![expect(clippy::unwrap_used, reason = "its cells are its own: what fails is a mistake here")]
 
 mod bottleneck;
 mod flow;
+mod initial;
 mod summary;
 
 use std::time::Duration;
@@ -23,6 +26,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let argument = std::env::args().nth(1);
     if argument.as_deref() == Some("loss") {
         print_lossy();
+        return Ok(());
+    }
+    if argument.as_deref() == Some("initial") {
+        initial::print();
         return Ok(());
     }
     let seconds = argument.as_deref().unwrap_or("60").parse()?;
