@@ -7,14 +7,20 @@
 //! many runs, and the runs of the stacks alternate: what else the machine does disturbs all alike. `chrt -f` puts that
 //! aside where the machine has other work.
 
+use std::convert::Infallible;
+use std::process::ExitCode;
 use std::time::Duration;
 
-use headway_benches::{median, raw_udp};
+use headway_benches::{median, raw_udp, when_quiet};
 use headway_sockets::contest::{Contest, Outcome, Trips, build_programs};
 use headway_sockets::running::Absence;
 use headway_sockets::{handshakes, raw_ip};
 
-fn main() {
+fn main() -> ExitCode {
+    when_quiet(print)
+}
+
+fn print() -> Result<(), Infallible> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let number = |option: &str, default| {
         let at = arguments.iter().position(|argument| argument == option);
@@ -51,6 +57,7 @@ fn main() {
     if is_asked("handshakes") {
         in_memory(runs);
     }
+    Ok(())
 }
 
 const STACKS: [&str; 10] = [
