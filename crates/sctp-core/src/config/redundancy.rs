@@ -31,8 +31,8 @@ pub struct RedundancyConfig {
 pub enum EarlyCopy {
     /// Copies travel with new data only.
     Off,
-    /// What follows a pause of two round trips goes again after a quarter of one, if nothing new has left until then: one
-    /// packet more for two round trips at most, and its answer; none for a flow that sends as often as that.
+    /// What follows a pause of four round trips goes again after a quarter of one, if nothing new has left until then: one
+    /// packet more for four round trips at most, and its answer; hardly any for a flow that sends as often as that.
     Thin,
 }
 
