@@ -73,8 +73,6 @@ pub(crate) struct Delivered {
     pub(crate) transmissions: u16,
     pub(crate) sending: Sending,
     pub(crate) is_moved: bool,
-    /// Whether a copy of it may be what arrived.
-    pub(crate) is_copied: bool,
     pub(crate) was: ChunkState,
     /// Octets, chunk headers and padding included.
     bytes: usize,
@@ -82,9 +80,14 @@ pub(crate) struct Delivered {
 
 impl Delivered {
     fn of(tsn: Tsn, chunk: &SentChunk, was: ChunkState) -> Self {
-        let &SentChunk { path, sent_at, transmissions, sending, is_moved, copies, .. } = chunk;
-        let (bytes, is_copied) = (chunk.wire_bytes(), copies > 0);
-        Self { first: tsn, last: tsn, path, sent_at, transmissions, sending, is_moved, is_copied, was, bytes }
+        let &SentChunk { path, sent_at, transmissions, sending, is_moved, .. } = chunk;
+        let bytes = chunk.wire_bytes();
+        Self { first: tsn, last: tsn, path, sent_at, transmissions, sending, is_moved, was, bytes }
+    }
+
+    /// Returns whether a copy of it may be what arrived.
+    pub(crate) fn is_copied(&self) -> bool {
+        self.sending == Sending::Copied
     }
 
     /// Returns whether this is one of them.
@@ -130,7 +133,7 @@ impl<F: FnMut(&Delivered)> Deliveries<'_, F> {
 
     fn end_run(&mut self) {
         if let Some(run) = self.run.take() {
-            self.result.spurious += usize::from(run.was.is_lost() && !run.is_copied);
+            self.result.spurious += usize::from(run.was.is_lost() && !run.is_copied());
             let before = self.before.get(run.path.index()).copied().unwrap_or_default();
             self.result.note(&run, before);
             (self.hear)(&run);

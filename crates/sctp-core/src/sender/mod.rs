@@ -136,10 +136,8 @@ pub(crate) struct SackOutcome {
     pub(crate) losses: Losses,
     /// Octets of chunks sent again that the peer reports to have received twice, and where they were lost.
     pub(crate) duplicates: SmallVec<[(PathIndex, usize); 1]>,
-    /// Paths on which a probe turned out to have repaired a loss.
-    pub(crate) repaired_by_probe: PathIds,
-    /// Paths on which a copy mended a loss that begins a recovery.
-    pub(crate) mended_by_copy: PathIds,
+    /// Paths on which a probe or a copy turned out to have repaired a loss, which begins a recovery.
+    pub(crate) repaired: PathIds,
     /// The peer took a FORWARD TSN in that was sent on this path.
     pub(crate) forward_confirmed: Option<PathIndex>,
     /// Paths that were in Fast Recovery when the SACK came.
@@ -264,15 +262,12 @@ impl Sender {
             let min_rtt = paths.path(path).rto.min_rtt();
             rack.on_delivered(now, delivered, min_rtt);
             recoveries.on_delivered(now, delivered, min_rtt);
-            let is_ambiguous = redundancy.as_mut().is_some_and(|copies| copies.on_delivered(delivered, sack));
+            let is_ambiguous = match redundancy {
+                Some(copies) => copies.on_delivered(delivered, sack, samples.get_mut(path.index())),
+                None => false,
+            };
             let sample = samples.get_mut(path.index());
-            let sample = sample.and_then(|sample| {
-                if is_ambiguous {
-                    sample.on_ambiguous(delivered);
-                }
-                sample.on_delivered(now, delivered)
-            });
-            if let Some(rtt) = sample {
+            if let Some(rtt) = sample.and_then(|sample| sample.on_delivered(now, delivered)) {
                 round_trips.push((path, rtt));
             }
             if has_spoiled && !is_ambiguous {

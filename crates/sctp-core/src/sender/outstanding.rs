@@ -645,7 +645,7 @@ impl Outstanding {
     /// A packet of new data carries a chunk once more.
     pub(crate) fn note_copy(&mut self, index: usize) {
         if let Some(chunk) = self.chunks.get_mut(index) {
-            chunk.copies = chunk.copies.saturating_add(1);
+            chunk.on_copied();
         }
     }
 

@@ -135,7 +135,8 @@ impl Sender {
             let fate = fate(probe, now, (sack, is_copy), paths);
             if fate == Fate::Repaired && !recoveries.is_recovering(probe.path) {
                 recoveries.begin(probe.path, highest);
-                outcome.repaired_by_probe.insert(probe.path);
+                trace::tail_loss_probe_repaired(probe.path);
+                outcome.repaired.insert(probe.path);
             }
             fate == Fate::Open
         });

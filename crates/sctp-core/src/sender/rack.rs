@@ -60,7 +60,7 @@ impl Rack {
 
     /// Chunks were acknowledged for the first time (RFC 8985 §6.2 steps 1 to 3).
     pub(crate) fn on_delivered(&mut self, now: Instant, delivery: &Delivered, min_rtt: Option<Duration>) {
-        let &Delivered { first, last, sent_at, transmissions, sending, is_moved, is_copied, .. } = delivery;
+        let &Delivered { first, last, sent_at, transmissions, sending, is_moved, .. } = delivery;
         let path = self.path_mut(delivery.path);
         path.probes_unanswered = 0;
         // After a peer has paused, the answers to the originals look like answers to the probe: they say nothing
@@ -78,7 +78,7 @@ impl Rack {
         }
         if path.highest_delivered.is_some_and(|highest| first.precedes(highest))
             && transmissions == 1
-            && !is_copied
+            && !delivery.is_copied()
         {
             path.window.on_reordering();
         }

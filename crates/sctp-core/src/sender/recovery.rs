@@ -206,7 +206,7 @@ impl BegunRecoveries {
     fn on_delivered(&mut self, now: Instant, chunk: &Delivered, min_rtt: Option<Duration>) {
         if chunk.was.is_lost() {
             // What was sent again before and is lost once more proves nothing, nor does what was copied: which transmission arrived is unknown.
-            let is_certain = chunk.transmissions == 1 && !chunk.is_copied;
+            let is_certain = chunk.transmissions == 1 && !chunk.is_copied();
             if let Some(open) = self.open(chunk.path).filter(|_| is_certain) {
                 open.refuted = open.refuted.saturating_add(1);
             }

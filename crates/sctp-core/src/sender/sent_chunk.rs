@@ -56,6 +56,8 @@ impl ChunkState {
 pub(crate) enum Sending {
     /// The chunk was sent once, and `sent_at` says when: chunks of higher TSN left no earlier, unless they were sent again.
     Original,
+    /// The chunk was sent once, and packets of new data carried it once more, so that a copy may be what arrives.
+    Copied,
     /// The chunk was sent again, or counts as sent at a later time than it was.
     Again,
     /// The chunk was sent as a tail-loss probe, while the one before may still be on its way: which of the two an
@@ -64,14 +66,22 @@ pub(crate) enum Sending {
 }
 
 impl SentChunk {
-    /// Returns whether it was sent once, and nothing has happened to it since.
+    /// Returns whether it was sent once, but for copies, and nothing has happened to it since.
     pub(crate) fn is_original(&self) -> bool {
-        self.sending == Sending::Original
+        matches!(self.sending, Sending::Original | Sending::Copied)
     }
 
     /// Returns whether it has gone into one packet only, and nothing has happened to it since.
     pub(crate) fn is_untouched(&self) -> bool {
-        self.is_original() && self.copies == 0
+        self.sending == Sending::Original
+    }
+
+    /// A packet of new data carries it once more.
+    pub(super) fn on_copied(&mut self) {
+        self.copies = self.copies.saturating_add(1);
+        if self.sending == Sending::Original {
+            self.sending = Sending::Copied;
+        }
     }
 
     /// Takes the chunk back into flight, as if it had been sent now.

@@ -134,6 +134,9 @@ impl Sender {
         path: &Path,
         writer: &mut PacketWriter<'_>,
     ) -> (bool, Blocked) {
+        if self.redundancy.is_some() {
+            self.write_copies(now, path, writer);
+        }
         let result = self.fill(now, path, writer);
         self.queue.end_packet();
         result
@@ -149,10 +152,6 @@ impl Sender {
         room.cut = self.cut(path);
         if let Err(blocked) = self.check_nagle(room.alone) {
             return (false, self.queue.next_bytes(&room).err().unwrap_or(blocked));
-        }
-        if self.redundancy.is_some() {
-            self.write_copies(now, path, writer);
-            room.here = writer.remaining().saturating_sub(header_bytes).min(room.here);
         }
         let first = self.outstanding.next_tsn();
         let mut load = Load::on(path.index);
@@ -225,7 +224,7 @@ impl Sender {
     }
 
     /// Checks whether Nagle holds the next packet back; it does not hold chunks that could share one.
-    fn check_nagle(&self, alone: usize) -> Result<(), Blocked> {
+    pub(super) fn check_nagle(&self, alone: usize) -> Result<(), Blocked> {
         let is_held = self.options.nagle == Nagle::On
             && self.outstanding.total_flight() > 0
             && self.queue.payload_bytes() < alone;
@@ -296,7 +295,7 @@ impl Sender {
     }
 
     /// Returns the octets of payload of a chunk alone in a packet.
-    fn full_room(&self, path: &Path) -> usize {
+    pub(super) fn full_room(&self, path: &Path) -> usize {
         path.packet_bytes() - COMMON_HEADER_BYTES - self.options.reserved_bytes - self.header_bytes()
     }
 

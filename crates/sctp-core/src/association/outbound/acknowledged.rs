@@ -78,7 +78,7 @@ impl Outbound {
             in_recovery: outcome.recovering.contains(acked.path),
             srtt: path.rto.srtt().unwrap_or_default(),
             rtt: outcome.rtt.iter().find(|(of, _)| *of == acked.path).map(|&(_, rtt)| rtt),
-            latest_rtt: if path.congestion.window().is_slow_start() {
+            latest_rtt: if path.congestion.wants_round_trip(acked.flight_before) {
                 self.sender.latest_rtt(acked.path)
             } else {
                 None
@@ -98,11 +98,7 @@ impl Outbound {
     fn after_acknowledged(&mut self, now: Instant, outcome: &SackOutcome, session: &mut Session) {
         self.undo(now, &outcome.refuted);
         self.keep_t3_in_step(now);
-        for path in outcome.repaired_by_probe {
-            trace::tail_loss_probe_repaired(path);
-            self.cut_window(path);
-        }
-        for path in outcome.mended_by_copy {
+        for path in outcome.repaired {
             self.cut_window(path);
         }
         self.apply_losses(&outcome.losses);

@@ -28,8 +28,7 @@ impl CongestionControl for Cubic {
         if acked.in_recovery {
             return;
         }
-        let is_slow_start = self.window().is_slow_start();
-        let bytes = if is_slow_start {
+        let bytes = if self.window().is_slow_start() {
             acked.slow_start_bytes(length(self.curve.segment_bytes()))
         } else {
             acked.bytes
@@ -40,11 +39,12 @@ impl CongestionControl for Cubic {
             srtt: acked.srtt,
             is_window_used: acked.flight_before >= length(self.curve.cwnd()),
         };
-        if is_slow_start {
-            let flight = octets(acked.flight_before.saturating_sub(acked.bytes));
-            self.curve.on_measured(&acknowledged, &cubic::Measured { rtt: acked.latest_rtt, flight });
-        } else {
-            self.curve.on_acknowledged(&acknowledged);
+        match acked.latest_rtt {
+            Some(rtt) => {
+                let flight = octets(acked.flight_before.saturating_sub(acked.bytes));
+                self.curve.on_measured(&acknowledged, &cubic::Measured { rtt: Some(rtt), flight });
+            }
+            None => self.curve.on_acknowledged(&acknowledged),
         }
     }
 

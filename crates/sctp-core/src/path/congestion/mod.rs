@@ -97,7 +97,8 @@ pub(crate) struct Acknowledged {
     pub(crate) srtt: Duration,
     /// The round trip that this SACK measured.
     pub(crate) rtt: Option<Duration>,
-    /// The round trip of what was sent last of all that has arrived, measured with every SACK, where losses are found by time.
+    /// The round trip of what was sent last of all that has arrived, where the path [wants it](Congestion::wants_round_trip) and losses are
+    /// found by time.
     pub(crate) latest_rtt: Option<Duration>,
     /// The shortest round trip of the path lately; zero before the first measurement.
     pub(crate) min_rtt: Duration,

@@ -373,6 +373,13 @@ impl Congestion {
         }
     }
 
+    /// Returns whether the round trip of what is acknowledged now counts: only that of a full window, until the first slow start is over.
+    #[inline]
+    pub(crate) fn wants_round_trip(&self, flight_before: usize) -> bool {
+        let CongestionWindow { cwnd, ssthresh } = self.window();
+        (flight_before >= cwnd || self.is_held) && ssthresh == CongestionWindow::NO_THRESHOLD
+    }
+
     /// Losses found through SACKs. The caller makes sure it happens once per Fast Recovery.
     pub(crate) fn on_loss(&mut self) {
         if self.retreat() {

@@ -182,9 +182,9 @@ fn answered_probe_is_a_recovery_and_a_duplicate_is_not() {
         bench.send_apart(1, 40);
         bench.write_probe();
         bench.send_apart(1, 20);
-        assert!(bench.sack(1, &[]).unwrap().repaired_by_probe.is_empty(), "a duplicate may yet be reported");
+        assert!(bench.sack(1, &[]).unwrap().repaired.is_empty(), "a duplicate may yet be reported");
         bench.pass(5);
-        bench.sack_with(2, WINDOW, &[], duplicates).unwrap().repaired_by_probe
+        bench.sack_with(2, WINDOW, &[], duplicates).unwrap().repaired
     };
     assert_eq!(answered(&[]), PathIds::from_iter([PathIndex::FIRST]));
     assert!(answered(&[0]).is_empty());
@@ -215,9 +215,9 @@ fn answers_to_originals_after_a_probe_are_no_evidence_of_loss() {
     bench.pass(21);
     for count in 1..=3 {
         let outcome = bench.sack(count, &[]).unwrap();
-        assert!(!outcome.losses.any && outcome.repaired_by_probe.is_empty(), "nothing is lost");
+        assert!(!outcome.losses.any && outcome.repaired.is_empty(), "nothing is lost");
     }
     bench.pass(1);
     let outcome = bench.sack_with(5, WINDOW, &[], &[0, 1, 2]).unwrap();
-    assert!(outcome.repaired_by_probe.is_empty() && outcome.acknowledgment.spurious == 0);
+    assert!(outcome.repaired.is_empty() && outcome.acknowledgment.spurious == 0);
 }

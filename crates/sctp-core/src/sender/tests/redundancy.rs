@@ -61,7 +61,7 @@ fn copy_that_mended_a_loss_is_a_congestion_signal_and_one_reported_as_duplicate_
         next(&mut bench);
         bench.pass(20);
         let outcome = bench.sack_with(2, WINDOW, &[], duplicates).unwrap();
-        assert_eq!(outcome.mended_by_copy.contains(PathIndex::FIRST), mended == 1);
+        assert_eq!(outcome.repaired.contains(PathIndex::FIRST), mended == 1);
         assert_eq!(bench.sender.statistics().copies.mended, mended);
         assert!(outcome.refuted.is_empty() && outcome.duplicates.is_empty());
         // How long an original took that may not have arrived is not known.
@@ -78,6 +78,6 @@ fn original_that_is_acknowledged_before_its_copy_is_measured_and_no_loss() {
     let outcome = bench.sack_with(1, WINDOW, &[], &[]).unwrap();
     assert_eq!(outcome.rtt.as_slice(), [(PathIndex::FIRST, Duration::from_millis(20))]);
     let outcome = bench.sack_with(2, WINDOW, &[], &[0]).unwrap();
-    assert!(!outcome.mended_by_copy.contains(PathIndex::FIRST));
+    assert!(!outcome.repaired.contains(PathIndex::FIRST));
     assert_eq!(bench.sender.statistics().copies.mended, 0);
 }
