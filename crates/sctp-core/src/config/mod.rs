@@ -4,6 +4,7 @@
 //! what cannot work, naming the field, the value and the bound.
 
 mod authentication;
+mod buffers;
 mod congestion;
 mod defaults;
 mod events;
@@ -26,6 +27,7 @@ use sctp_wire::{SctpPort, VerificationTag};
 
 pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
+pub use self::buffers::Buffers;
 pub use self::congestion::{
     AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue, StartUp,
     WindowValidation,
@@ -261,33 +263,6 @@ pub struct Streams {
     pub outbound: u16,
     /// Incoming streams allowed (MIS). Default 2048.
     pub inbound: u16,
-}
-
-/// Limits on memory. They are always enforced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-#[non_exhaustive]
-pub struct Buffers {
-    /// Octets of memory that messages queued and in flight take at most; [`send`](crate::Endpoint::send) refuses beyond it.
-    /// Each message takes its payload and some 160 octets that hold it, so that a mebibyte has room for 900 messages of 1000
-    /// octets, or 4000 of 100. Default 1 MiB. Raise it for bulk over long paths (bandwidth × round-trip time), more so
-    /// where messages are short.
-    pub send_bytes: usize,
-    /// Octets received and not yet read at most: the window advertised to the peer (a_rwnd). Default 1 MiB.
-    pub receive_bytes: usize,
-    /// The largest message accepted from the application and from the peer. Default 256 KiB. At most
-    /// [`Buffers::receive_bytes`] and [`Buffers::send_bytes`]. With a partial delivery point the peer's messages may be
-    /// longer.
-    pub message_bytes: usize,
-    /// SCTP_PARTIAL_DELIVERY_POINT (RFC 9260 §6.9, RFC 6458 §8.1.21): once more than so many octets from the beginning of a
-    /// message are there, and it is the next of its stream, the application gets them as a
-    /// [`Piece`](crate::Piece), and the rest as it comes; then messages of any length can be received, longer than the
-    /// receive buffer too. Default `None`: whole messages only. At most [`Buffers::message_bytes`]. Set it where peers
-    /// send files or media as single messages and the application can work on their beginnings.
-    pub partial_delivery_point_bytes: Option<usize>,
-    /// Events that wait for the application at most.
-    pub events: EventLimits,
 }
 
 /// Retransmission timeout (RFC 9260 §6.3.1).
@@ -530,16 +505,7 @@ impl AssociationConfig {
         at_least("transmission.max_burst_packets", self.transmission.max_burst_packets as usize, 1)?;
         self.path_mtu.validate()?;
         self.congestion.validate()?;
-        at_least("buffers.message_bytes", self.buffers.message_bytes, 1)?;
-        // An INIT with a smaller window is refused by every peer: RFC 9260 §3.3.2.
-        at_least("buffers.receive_bytes", self.buffers.receive_bytes, 1500)?;
-        at_most("buffers.receive_bytes", self.buffers.receive_bytes, u32::MAX as usize)?;
-        at_most("buffers.message_bytes", self.buffers.message_bytes, self.buffers.receive_bytes)?;
-        at_most("buffers.message_bytes", self.buffers.message_bytes, self.buffers.send_bytes)?;
-        if let Some(point) = self.buffers.partial_delivery_point_bytes {
-            at_least("buffers.partial_delivery_point_bytes", point, 1)?;
-            at_most("buffers.partial_delivery_point_bytes", point, self.buffers.message_bytes)?;
-        }
+        self.buffers.validate()?;
         at_least("sack.every_packets", self.sack.every_packets as usize, 1)?;
         at_least("heartbeat.max_burst", self.heartbeat.max_burst as usize, 1)?;
         if let Some(interval) = self.heartbeat.interval {
