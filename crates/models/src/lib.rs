@@ -13,6 +13,7 @@
 //! * [`studies`]: the formulas of the published studies S1 and S4, each citing its equation.
 //! * [`resequencing`]: our own model of the same quantity. It gives the whole distribution instead of the
 //!   mean only, and knows how each transport finds a loss.
+//! * [`redundancy`]: what losses cost where each message carries the last ones once more.
 //! * [`startup`]: S5, the delay of messages during slow start on a new path.
 //! * [`throughput`]: how fast a sender without pause is: PFTK, RFC 5348, CUBIC.
 //!
@@ -40,6 +41,7 @@
 mod error;
 mod numeric;
 mod quantity;
+pub mod redundancy;
 pub mod resequencing;
 pub mod startup;
 pub mod studies;

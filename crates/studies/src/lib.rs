@@ -171,6 +171,11 @@ pub const PAGES: &[PageSpec] = &[
         make: now::blocked,
     },
     PageSpec { id: "now-burst", title: "A burst of INVITEs into a short queue", make: now::burst },
+    PageSpec {
+        id: "now-redundancy",
+        title: "Messages that travel twice: a loss costs the time until the next one",
+        make: now::redundancy,
+    },
 ];
 
 /// Searches for what S2 does not publish, with the seeds of `effort`; the nearest settings in words.

@@ -4,6 +4,7 @@ mod blocked;
 mod burst;
 mod large;
 mod path;
+mod redundancy;
 mod streams;
 mod timer;
 
@@ -11,6 +12,7 @@ pub(super) use blocked::blocked;
 pub(super) use burst::burst;
 pub(super) use large::large;
 pub(super) use path::path;
+pub(super) use redundancy::redundancy;
 pub(super) use streams::streams;
 pub(super) use timer::{TCP as NOW_TCP, timer};
 
