@@ -479,7 +479,7 @@ impl EndpointConfig {
         at_most("crowds.network_percent", self.crowds.network_percent.into(), 100)?;
         at_most("crowds.reserve_percent", self.crowds.reserve_percent.into(), 99)?;
         self.incoming.validate()?;
-        let two_windows = self.association.buffers.receive_bytes.saturating_mul(2);
+        let two_windows = self.association.buffers.most_receive_bytes().saturating_mul(2);
         at_least("receive_memory_bytes", self.receive_memory_bytes, two_windows)?;
         at_most("local_addresses.len()", self.local_addresses.len(), MAX_PATHS)?;
         for (position, &address) in self.local_addresses.iter().enumerate() {

@@ -113,6 +113,7 @@ impl AssociationConfig {
             buffers: Buffers {
                 send_bytes: 1 << 20,
                 receive_bytes: 1 << 20,
+                grown_bytes: None,
                 message_bytes: 256 << 10,
                 partial_delivery_point_bytes: None,
                 events: EventLimits::default(),

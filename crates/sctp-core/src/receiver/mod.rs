@@ -60,6 +60,8 @@ mod window;
 pub(crate) struct ReceiverConfig {
     /// The window we advertise, in octets of payload.
     pub buffer_bytes: usize,
+    /// What the window grows to at most, while the application keeps up.
+    pub grown_bytes: usize,
     /// The longest message put together from fragments.
     pub message_bytes: usize,
     /// More octets than this of an unfinished message are delivered (RFC 9260 §6.9); `None`: never.
@@ -133,7 +135,7 @@ impl Receiver {
         Self {
             rules: ReceiverRules::new(&config),
             arrived: TsnMap::new(peer_initial_tsn),
-            window: ReceiveWindow::new(config.buffer_bytes, config.overdraft_bytes()),
+            window: ReceiveWindow::new(config.buffer_bytes, config.grown_bytes, config.overdraft_bytes()),
             arena: Arena::default(),
             reassembly: Reassembly::new(config.numbering()),
             ordering: Ordering::new(config.numbering()),

@@ -19,6 +19,7 @@ mod reconfig;
 
 const CONFIG: ReceiverConfig = ReceiverConfig {
     buffer_bytes: 100_000,
+    grown_bytes: 0,
     message_bytes: 20_000,
     partial_delivery_point: None,
     inbound_streams: 4,

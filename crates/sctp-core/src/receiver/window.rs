@@ -16,6 +16,10 @@
 #[derive(Debug)]
 pub(super) struct ReceiveWindow {
     buffer_bytes: usize,
+    /// What the buffer grows to at most.
+    grown_bytes: usize,
+    /// Octets read since it grew last.
+    read_bytes: usize,
     message_bytes: usize,
     payload_bytes: usize,
     /// The octets in what holds the payload.
@@ -28,9 +32,11 @@ pub(super) struct ReceiveWindow {
 
 impl ReceiveWindow {
     /// Creates an empty buffer whose size the peer learns from INIT or INIT ACK.
-    pub(super) fn new(buffer_bytes: usize, message_bytes: usize) -> Self {
+    pub(super) fn new(buffer_bytes: usize, grown_bytes: usize, message_bytes: usize) -> Self {
         Self {
             buffer_bytes,
+            grown_bytes,
+            read_bytes: 0,
             message_bytes,
             payload_bytes: 0,
             overhead_bytes: 0,
@@ -77,6 +83,20 @@ impl ReceiveWindow {
     /// Takes note that so much payload is not kept any more.
     pub(super) fn release(&mut self, payload_bytes: usize) {
         self.payload_bytes -= payload_bytes;
+        if self.buffer_bytes < self.grown_bytes {
+            self.on_read(payload_bytes);
+        }
+    }
+
+    /// Doubles the buffer when all that it holds was read once more and less than half of it is unread: whoever has read so much reads
+    /// as much again, and a path that is not longer leaves it unused.
+    #[cold]
+    fn on_read(&mut self, payload_bytes: usize) {
+        self.read_bytes = self.read_bytes.saturating_add(payload_bytes);
+        if self.read_bytes >= self.buffer_bytes && self.payload_bytes < self.buffer_bytes / 2 {
+            self.buffer_bytes = self.buffer_bytes.saturating_mul(2).min(self.grown_bytes);
+            self.read_bytes = 0;
+        }
     }
 
     /// Sets the octets that hold the payload.

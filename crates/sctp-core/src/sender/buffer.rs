@@ -20,6 +20,8 @@ use crate::stats::Buffered;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendBuffer {
     limit: usize,
+    /// What the limit grows to at most.
+    most: usize,
     /// Octets of all messages that are here, whether sent or not.
     payload_bytes: usize,
     /// Octets that are free in any case. More may have become so since the last look.
@@ -31,8 +33,9 @@ pub(super) struct SendBuffer {
 }
 
 impl SendBuffer {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { limit, payload_bytes: 0, free_bytes: 0, refused: false, low_water_bytes: None }
+    pub(super) fn new(buffers: &Buffers) -> Self {
+        let (limit, most) = (buffers.send_bytes, buffers.most_send_bytes());
+        Self { limit, most, payload_bytes: 0, free_bytes: 0, refused: false, low_water_bytes: None }
     }
 
     /// Takes note that so much payload is not here any more.
@@ -43,6 +46,15 @@ impl SendBuffer {
 }
 
 impl Sender {
+    /// A path has this congestion window: as much may wait as keeps it filled, and the bookkeeping besides.
+    #[inline]
+    pub(crate) fn grow_buffer(&mut self, cwnd: usize) {
+        if self.buffer.limit < self.buffer.most {
+            let wanted = cwnd.saturating_mul(WINDOWS).min(self.buffer.most);
+            self.buffer.limit = self.buffer.limit.max(wanted);
+        }
+    }
+
     /// Queues a message for which there is room and nothing else to be said; otherwise it comes back, for
     /// [`send`](Self::send).
     #[inline]
@@ -200,6 +212,9 @@ impl Buffers {
         messages.saturating_mul(each).saturating_add(each / 2)
     }
 }
+
+/// Congestion windows that the send buffer has room for where it may grow: one on its way, one that waits, and what holds them.
+const WINDOWS: usize = 3;
 
 /// Octets that a message takes beside its payload, one chunk included.
 const MESSAGE_BYTES: usize = WAITING_BYTES + CHUNK_BYTES;

@@ -187,7 +187,7 @@ impl Sender {
             probes: Vec::new(),
             window_probe: WindowProbe::Idle,
             forwarding: Seldom::default(),
-            buffer: SendBuffer::new(config.buffers.send_bytes),
+            buffer: SendBuffer::new(&config.buffers),
             redundancy: config.recovery.redundancy.map(|wanted| Box::new(Redundancy::new(wanted))),
             statistics: SenderTally::default(),
         }

@@ -205,3 +205,49 @@ fn low_water_mark_is_told_once_when_no_more_is_buffered() {
     pair.run_ms(10_000);
     assert_eq!((buffered(&pair).bytes(), told(&pair)), (0, 1));
 }
+
+/// Sends messages of 1000 octets for so many milliseconds, as many as find room, and gives how many arrived.
+fn fill(pair: &mut Pair, time_ms: u64) -> usize {
+    let before = pair.side(End::Right).received.len();
+    for _ in 0..time_ms / 10 {
+        while pair.try_send(End::Left, ordered(0, 1, 1000)).is_ok() {}
+        pair.run_ms(10);
+    }
+    pair.side(End::Right).received.len() - before
+}
+
+fn long_path(grown_bytes: Option<usize>) -> Pair {
+    let mut setup = Setup::signalling().configure(|config| {
+        (config.buffers.send_bytes, config.buffers.receive_bytes) = (BUFFER_BYTES, BUFFER_BYTES);
+        (config.buffers.message_bytes, config.buffers.grown_bytes) = (4000, grown_bytes);
+    });
+    for way in [&mut setup.request, &mut setup.response] {
+        way.delay = core::time::Duration::from_millis(50);
+    }
+    setup.connected()
+}
+
+/// Each round trip carries a window: eight times as much memory carries more than six times as much.
+#[test]
+fn buffers_that_may_grow_do_not_bound_what_a_long_path_carries() {
+    let carried = [None, Some(8 * BUFFER_BYTES)].map(|grown| {
+        let mut pair = long_path(grown);
+        fill(&mut pair, 3000);
+        let held = pair.side(End::Left).endpoint.association(pair.side(End::Left).id.unwrap()).unwrap();
+        assert!(held.buffered_bytes() <= grown.unwrap_or(BUFFER_BYTES) * 9 / 8, "{}", held.buffered_bytes());
+        fill(&mut pair, 2000)
+    });
+    assert!(carried[1] > 6 * carried[0], "{carried:?}");
+}
+
+/// Whoever stops reading after the buffer has grown is sent as much as it promised and no more.
+#[test]
+fn reader_that_stops_holds_what_its_buffer_has_grown_to_at_most() {
+    let mut pair = long_path(Some(8 * BUFFER_BYTES));
+    fill(&mut pair, 3000);
+    pair.with(End::Right, |side, _| side.reading = Reading::Paused);
+    fill(&mut pair, 3000);
+    let held = pair.side(End::Right).endpoint.association(pair.side(End::Right).id.unwrap()).unwrap();
+    let memory = held.receive_memory_bytes();
+    assert!((7 * BUFFER_BYTES..=3 * (8 * BUFFER_BYTES + 4000)).contains(&memory), "{memory}");
+}

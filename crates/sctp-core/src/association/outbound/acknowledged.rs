@@ -87,7 +87,8 @@ impl Outbound {
             is_paced: path.congestion.is_paced(),
         };
         path.change_window("acknowledgment", |congestion| congestion.on_acknowledged(&acknowledged));
-        let rto = path.rto.rto();
+        let (rto, cwnd) = (path.rto.rto(), path.congestion.cwnd());
+        self.sender.grow_buffer(cwnd);
         self.refill(acked.path, acked.flight_before);
         if self.sender.has_outstanding(acked.path) && acked.earliest {
             self.timers.set(Timer::T3Rtx(acked.path), now + rto);
