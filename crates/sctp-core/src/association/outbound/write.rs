@@ -157,9 +157,8 @@ impl Outbound {
             self.timers.start_if_stopped(Timer::T3Rtx(path), at);
         }
         // A probe is for the oldest chunk in flight, which new ones do not change; an early copy gives way to them.
-        let is_redundant = self.sender.is_redundant();
-        if data.resent || data.forward || is_redundant || !self.timers.is_running(Timer::TailLossProbe(path))
-        {
+        let is_new_alone = !data.resent && !data.forward && !self.sender.is_redundant();
+        if !is_new_alone || !self.timers.is_running(Timer::TailLossProbe(path)) {
             self.watch_tail(now, state);
         }
     }

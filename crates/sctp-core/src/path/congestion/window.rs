@@ -256,8 +256,8 @@ impl Congestion {
     }
 
     /// Returns whether the window may leave at once, whatever Max.Burst is: ten packets that came after each other would not be
-    /// faster than the three of RFC 9260 §7.2.1.
-    #[inline]
+    /// faster than the three of RFC 9260 §7.2.1. Asked when Max.Burst is used up.
+    #[cold]
     pub(crate) fn begins_at_once(&self) -> bool {
         self.config.initial_window == InitialWindow::TenPackets && self.srtt.is_zero()
     }
