@@ -70,7 +70,7 @@ impl Outbound {
             paths,
             control: ControlQueue::default(),
             timers: Timers::default(),
-            burst: Burst::new(config.transmission.max_burst_packets),
+            burst: Burst::new(config.transmission.max_burst_packets, config.congestion.initial_window),
             fast_retransmit: false,
             peer_is_alive: false,
             progress: Progress::NONE,

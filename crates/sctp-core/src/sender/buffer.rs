@@ -46,13 +46,17 @@ impl SendBuffer {
 }
 
 impl Sender {
-    /// A path has this congestion window: as much may wait as keeps it filled, and the bookkeeping besides.
+    /// Returns whether the buffer may become larger than it is.
     #[inline]
+    pub(crate) fn may_buffer_grow(&self) -> bool {
+        self.buffer.limit < self.buffer.most
+    }
+
+    /// A path has this congestion window: as much may wait as keeps it filled, and the bookkeeping besides.
+    #[cold]
     pub(crate) fn grow_buffer(&mut self, cwnd: usize) {
-        if self.buffer.limit < self.buffer.most {
-            let wanted = cwnd.saturating_mul(WINDOWS).min(self.buffer.most);
-            self.buffer.limit = self.buffer.limit.max(wanted);
-        }
+        let wanted = cwnd.saturating_mul(WINDOWS).min(self.buffer.most);
+        self.buffer.limit = self.buffer.limit.max(wanted);
     }
 
     /// Queues a message for which there is room and nothing else to be said; otherwise it comes back, for

@@ -87,8 +87,10 @@ impl Outbound {
             is_paced: path.congestion.is_paced(),
         };
         path.change_window("acknowledgment", |congestion| congestion.on_acknowledged(&acknowledged));
-        let (rto, cwnd) = (path.rto.rto(), path.congestion.cwnd());
-        self.sender.grow_buffer(cwnd);
+        let rto = path.rto.rto();
+        if self.sender.may_buffer_grow() {
+            self.sender.grow_buffer(path.congestion.cwnd());
+        }
         self.refill(acked.path, acked.flight_before);
         if self.sender.has_outstanding(acked.path) && acked.earliest {
             self.timers.set(Timer::T3Rtx(acked.path), now + rto);

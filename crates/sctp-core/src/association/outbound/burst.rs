@@ -4,14 +4,17 @@ use sctp_wire::COMMON_HEADER_BYTES;
 use virtual_time::Instant;
 
 use super::Outbound;
+use crate::config::InitialWindow;
 use crate::path::congestion::share;
 use crate::transmit::PathIndex;
 
 /// How many packets with new data may still go.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Burst {
-    /// Max.Burst.
+    /// The packets of an occasion at most: Max.Burst, or the initial window until something of it was acknowledged.
     limit: u32,
+    /// Max.Burst.
+    usual: u32,
     /// Packets with new data that may still go out on this occasion.
     left: u32,
     /// The time since which messages of the user have added nothing to it.
@@ -24,8 +27,14 @@ pub(super) struct Burst {
 }
 
 impl Burst {
-    pub(super) fn new(limit: u32) -> Self {
-        Self { limit, left: limit, paced_at: Instant::EPOCH, renew_at: None, refill_to_bytes: 0 }
+    /// Ten packets that came after each other would not be faster than the three of RFC 9260 §7.2.1: an initial window of ten may leave at
+    /// once, whatever Max.Burst is.
+    pub(super) fn new(usual: u32, initial_window: InitialWindow) -> Self {
+        let limit = match initial_window {
+            InitialWindow::TenPackets => usual.max(10),
+            InitialWindow::Rfc9260 | InitialWindow::Rfc4960 => usual,
+        };
+        Self { limit, usual, left: limit, paced_at: Instant::EPOCH, renew_at: None, refill_to_bytes: 0 }
     }
 
     /// Returns whether Max.Burst lets a packet with new data go, with so much in flight on its path.
@@ -44,7 +53,7 @@ impl Burst {
 impl Outbound {
     /// Max.Burst is another one, from the next occasion on.
     pub(in crate::association) fn set_burst_limit(&mut self, packets: u32) {
-        self.burst.limit = packets;
+        (self.burst.limit, self.burst.usual) = (packets, packets);
     }
 
     /// Max.Burst packets may go, beside those that replace what was acknowledged.
@@ -57,6 +66,7 @@ impl Outbound {
     /// A SACK came while so much was in flight on a path: as much may be in flight again. Counted in octets in flight, since
     /// packets need not be full; several SACKs on one occasion make way for what all of them acknowledge.
     pub(super) fn refill(&mut self, path: PathIndex, flight_before: usize) {
+        self.burst.limit = self.burst.usual;
         if path == self.paths.for_data() {
             self.burst.refill_to_bytes = self.burst.refill_to_bytes.max(flight_before);
         }

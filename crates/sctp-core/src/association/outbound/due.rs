@@ -69,13 +69,13 @@ impl Outbound {
     }
 
     /// Returns how much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC
-    /// 9260 §6.1 (D)), except for an initial window of ten packets.
+    /// 9260 §6.1 (D)).
     pub(super) fn burst_allows(&self, now: Instant, path: PathIndex) -> bool {
         let congestion = &self.paths.path(path).congestion;
         if congestion.is_paced() {
             congestion.paced_until(now).is_none()
         } else {
-            self.burst.is_open(self.sender.flight(path)) || congestion.begins_at_once()
+            self.burst.is_open(self.sender.flight(path))
         }
     }
 

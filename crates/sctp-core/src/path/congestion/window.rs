@@ -255,13 +255,6 @@ impl Congestion {
         self.config.pacing == Pacing::On && Pacer::spreads(self.srtt)
     }
 
-    /// Returns whether the window may leave at once, whatever Max.Burst is: ten packets that came after each other would not be
-    /// faster than the three of RFC 9260 §7.2.1. Asked when Max.Burst is used up.
-    #[cold]
-    pub(crate) fn begins_at_once(&self) -> bool {
-        self.config.initial_window == InitialWindow::TenPackets && self.srtt.is_zero()
-    }
-
     /// Returns the time until which a packet has to wait for those before it; `None` if it need not.
     #[inline]
     pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
