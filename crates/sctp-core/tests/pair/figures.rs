@@ -162,7 +162,7 @@ fn losses_of_redundant_messages_cost_the_time_until_the_next_one() {
         tell(format_args!("without: {without:?}"));
         assert!(cost.mended > 0 && cost.octets * 10 <= without.octets * 22, "{cost:?}, without {without:?}");
         if cell.per_second > 1.0 {
-            assert!(cost.packets * 100 <= without.packets * 102, "{cost:?}, without {without:?}");
+            assert!(cost.packets <= without.packets, "{cost:?}, without {without:?}");
         }
     }
 }

@@ -224,7 +224,10 @@ fn long_path(grown_bytes: Option<usize>) -> Pair {
     for way in [&mut setup.request, &mut setup.response] {
         way.delay = core::time::Duration::from_millis(50);
     }
-    setup.connected()
+    let mut pair = setup.build();
+    pair.connect();
+    pair.run_ms(1000);
+    pair
 }
 
 /// Each round trip carries a window: eight times as much memory carries more than six times as much.
