@@ -22,33 +22,33 @@ use virtual_time::Instant;
 
 fn main() {
     println!(
-        "| octets | RTT | three packets at first | `signalling` | buffers that grow | TCP | over what stands: `signalling` | buffers that grow | TCP |"
+        "| octets | RTT | `signalling` | ten packets at first | and buffers that grow | TCP | over what stands: `signalling` | ten packets | and buffers | TCP |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for octets in [10_000, 1_000_000, 10_000_000] {
         for rtt_ms in [20, 100] {
             let link = link(rtt_ms);
-            let [three, ten, grown] = [three_packets(), AssociationConfig::default(), growing()]
+            let [three, ten, grown] = [AssociationConfig::default(), ten_packets(), growing()]
                 .map(|config| over_sctp(&config, octets, &link));
             let tcp = over_tcp(octets, &link);
             let fresh = [three.fresh, ten.fresh, grown.fresh, tcp.fresh];
-            let times = fresh.into_iter().chain([ten.standing, grown.standing, tcp.standing]);
+            let times = fresh.into_iter().chain([three.standing, ten.standing, grown.standing, tcp.standing]);
             let cells: Vec<String> = times.map(|time| format!("{} ms", time.as_millis())).collect();
             println!("| {octets} | {rtt_ms} ms | {} |", cells.join(" | "));
         }
     }
 }
 
-/// The profile with the initial window of RFC 9260.
-fn three_packets() -> AssociationConfig {
+/// The profile with the initial window that TCP has.
+fn ten_packets() -> AssociationConfig {
     let mut config = AssociationConfig::default();
-    config.congestion.initial_window = InitialWindow::Rfc9260;
+    config.congestion.initial_window = InitialWindow::TenPackets;
     config
 }
 
-/// The profile with buffers that grow to as much as Linux lets those of TCP grow to.
+/// The same with buffers that grow to as much as Linux lets those of TCP grow to.
 fn growing() -> AssociationConfig {
-    let mut config = AssociationConfig::default();
+    let mut config = ten_packets();
     config.buffers.grown_bytes = Some(6 << 20);
     config
 }

@@ -70,16 +70,6 @@ pub(crate) enum Algorithm {
     Westwood,
 }
 
-impl Algorithm {
-    /// Returns the window that SCTP begins with: that of its profile, `rfc9260` or `signalling`.
-    pub(crate) fn initial_window(self) -> InitialWindow {
-        match self {
-            Self::Halving => InitialWindow::Rfc9260,
-            Self::Cubic | Self::Linux | Self::Westwood => InitialWindow::TenPackets,
-        }
-    }
-}
-
 /// What SCTP is given to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Messages {

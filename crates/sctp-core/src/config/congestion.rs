@@ -14,8 +14,7 @@ pub struct CongestionConfig {
     /// The algorithm by which the congestion window grows and shrinks. Default [`CongestionAlgorithm::Cubic`]
     /// by `signalling` and `webrtc`; [`CongestionAlgorithm::Rfc9260`] by the others (docs/decisions/0014).
     pub algorithm: CongestionAlgorithm,
-    /// How large it is at first. Default [`InitialWindow::TenPackets`] by `signalling`, [`InitialWindow::Rfc4960`] by `studies`,
-    /// [`InitialWindow::Rfc9260`] by the others.
+    /// How large it is at first. Default [`InitialWindow::Rfc9260`].
     pub initial_window: InitialWindow,
     /// The rule for a window that is not used. Default [`WindowValidation::Rfc7661`] by `signalling`, whose
     /// users send in bursts; [`WindowValidation::Rfc9260`] by the others.
@@ -152,12 +151,12 @@ impl StartUp {
 pub enum InitialWindow {
     /// RFC 9260 §7.2.1: three full packets over Ethernet, at least two and at most four of any size.
     Rfc9260,
+    /// The old rule, which counted whole packets instead of the chunks they carry: 4380 octets over Ethernet.
+    /// For comparisons with older stacks.
+    Rfc4960,
     /// Ten full packets over Ethernet, 14,600 octets, as today's TCP has it (RFC 6928, experimental): short answers need one round
     /// trip less. RFC 9260 §7.2.1 allows a third of it, so it is for paths that carry TCP anyway. All of them
     /// may leave at once while nothing has been acknowledged; later bursts are those of
     /// [`max_burst_packets`](crate::TransmissionConfig::max_burst_packets).
     TenPackets,
-    /// The old rule, which counted whole packets instead of the chunks they carry: 4380 octets over Ethernet.
-    /// For comparisons with older stacks.
-    Rfc4960,
 }

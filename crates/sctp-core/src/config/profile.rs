@@ -27,9 +27,6 @@ pub enum Profile {
     /// spread over the round trip, and outlives pauses (RFC 7661).
     #[default]
     Signalling,
-    /// The profile [`Signalling`](Self::Signalling) with [`RecoveryConfig::redundancy`]: short messages travel twice, so that most losses cost
-    /// nothing but the time until the next message.
-    SignallingRedundant,
     /// A profile that recovers as the models of the published studies say, under the old rules (S1, S4):
     /// RTO.Initial 3 s, RTO.Min 1 s, the initial window of the old rule, fast retransmission of a chunk as
     /// often as three reports ask for it, packets as large as Ethernet carries, no extensions. For comparing
@@ -45,6 +42,9 @@ pub enum Profile {
     /// The profile [`Studies`](Self::Studies) but for the rule of Linux from 2.6.16-rc3 on, the host of S4: fast retransmission after
     /// three reports, once per chunk. For comparing with what that study measured; not for use.
     Linux2616,
+    /// The profile [`Signalling`](Self::Signalling) with [`RecoveryConfig::redundancy`]: short messages travel twice, so that most losses cost
+    /// nothing but the time until the next message.
+    SignallingRedundant,
 }
 
 impl Profile {
@@ -176,7 +176,6 @@ impl AssociationConfig {
             rto: RtoConfig { min: Duration::from_millis(200), ..base.rto },
             congestion: CongestionConfig {
                 algorithm: CongestionAlgorithm::Cubic,
-                initial_window: InitialWindow::TenPackets,
                 window_validation: WindowValidation::Rfc7661,
                 pacing: Pacing::On,
                 ..base.congestion
@@ -224,7 +223,6 @@ impl AssociationConfig {
         Self {
             streams: Streams { outbound: most, inbound: most },
             extensions: Extensions { zero_checksum: Offer::On, interleaving: Offer::On, ..base.extensions },
-            congestion: CongestionConfig { initial_window: InitialWindow::Rfc9260, ..base.congestion },
             reconfiguration: ReconfigConfig {
                 max_inbound_streams: most,
                 max_outbound_streams: most,

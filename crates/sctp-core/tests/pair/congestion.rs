@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use sctp_core::{AssociationConfig, CongestionAlgorithm, Pacing, StandingQueue};
+use sctp_core::{AssociationConfig, CongestionAlgorithm, InitialWindow, Pacing, StandingQueue};
 
 use crate::net::{End, Pair, Setup, ordered};
 
@@ -45,7 +45,8 @@ fn window_begins_small_and_grows_only_while_it_is_used() {
 /// RFC 6928, which leaves it to the window alone how much leaves at first; what comes later is paced.
 #[test]
 fn initial_window_of_ten_packets_leaves_at_once_and_later_ones_do_not() {
-    let mut setup = Setup::signalling();
+    let mut setup =
+        Setup::signalling().configure(|config| config.congestion.initial_window = InitialWindow::TenPackets);
     for way in [&mut setup.request, &mut setup.response] {
         way.delay = Duration::from_millis(10);
     }

@@ -1,7 +1,7 @@
 //! What goes into packets: fragments, the I bit, Nagle, windows and their probes (RFC 9260 §6.1, §6.9).
 
 use super::*;
-use crate::config::{InitialWindow, Pacing, StreamScheduler};
+use crate::config::{Pacing, StreamScheduler};
 use crate::path::congestion::Acknowledged;
 
 #[test]
@@ -50,10 +50,7 @@ fn paced(change: impl FnOnce(&mut AssociationConfig)) -> Bench {
 }
 
 fn paced_over(round_trip_ms: u64, change: impl FnOnce(&mut AssociationConfig)) -> Bench {
-    let mut bench = Bench::with(Profile::Signalling, |config| {
-        config.congestion.initial_window = InitialWindow::Rfc9260;
-        change(config);
-    });
+    let mut bench = Bench::with(Profile::Signalling, change);
     let srtt = Duration::from_millis(round_trip_ms);
     let entry = bench.paths.path_mut(PathIndex::FIRST);
     entry.congestion.on_acknowledged(&Acknowledged { now: bench.now, srtt, ..Acknowledged::default() });

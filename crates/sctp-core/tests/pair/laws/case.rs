@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use sctp_core::{
     Acceptance, AssociationConfig, AutomaticAddresses, ChunkSet, ChunkType, CongestionAlgorithm, Discovery,
-    EndpointConfig, Nagle, Offer, Pacing, Profile, StartUp, StreamScheduler, Tsn,
+    EndpointConfig, InitialWindow, Nagle, Offer, Pacing, Profile, StartUp, StreamScheduler, Tsn,
 };
 
 use super::operation::{Repertoire, STREAMS, any_frequency};
@@ -121,12 +121,18 @@ fn config(dice: &mut Dice) -> AssociationConfig {
     if config.congestion.pacing == Pacing::On && config.heartbeat.interval.is_some() {
         config.congestion.start_up = StartUp::RESUME;
     }
+    if config.congestion.pacing == Pacing::On && config.transmission.nagle == Nagle::Off {
+        config.congestion.initial_window = InitialWindow::TenPackets;
+    }
     config.extensions.reconfiguration = offer(dice);
     config.reconfiguration.association_reset = Acceptance::Accept;
     config.streams.outbound = STREAMS;
     config.buffers.receive_bytes = [10_000, 20_000, 100_000][dice.index(3)];
     config.buffers.send_bytes = [20_000, 60_000][dice.index(2)];
     config.buffers.message_bytes = 8000;
+    if config.buffers.send_bytes == 20_000 {
+        config.buffers.grown_bytes = Some(200_000);
+    }
     // What keeps an association from starting or going on mostly goes by.
     config.attempts.association = 30;
     config.attempts.init = 30;
