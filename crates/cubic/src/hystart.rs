@@ -39,11 +39,13 @@ pub(crate) enum Growth {
     Over,
 }
 
-impl HyStart {
-    pub(crate) const fn new() -> Self {
+impl Default for HyStart {
+    fn default() -> Self {
         Self { round_left: 0, last: NONE, current: NONE, baseline: NONE, samples: 0, slow_rounds: 0 }
     }
+}
 
+impl HyStart {
     /// Takes in an acknowledgment of a full window (RFC 9406 §4.2).
     pub(crate) fn on_acknowledged(&mut self, bytes: u64, seen: &Measured) -> Growth {
         if self.round_left == 0 && self.begin_round(seen.flight) {

@@ -50,8 +50,8 @@ use self::hystart::{Growth, HyStart, SLOW_DIVISOR};
 pub struct Cubic {
     segment: u64,
     state: State,
-    /// The round trips of slow start, while there was no congestion.
-    slow_start: HyStart,
+    /// The round trips of the first slow start, once a full window of it was acknowledged.
+    slow_start: Option<Box<HyStart>>,
     /// The state before the last congestion event, to return to if there was none after all (RFC 9438 §4.9).
     before: Option<Box<State>>,
 }
@@ -109,7 +109,7 @@ impl Cubic {
     #[must_use]
     pub fn new(segment_bytes: u64, initial_window: u64) -> Self {
         let state = State { cwnd: initial_window, ssthresh: None, memory: None };
-        Self { segment: segment_bytes.max(1), state, slow_start: HyStart::new(), before: None }
+        Self { segment: segment_bytes.max(1), state, slow_start: None, before: None }
     }
 
     /// Returns the number of octets that may be in flight.
@@ -175,15 +175,19 @@ impl Cubic {
     /// threshold that says where it ends.
     fn slow_start(&mut self, bytes: u64, measured: Option<&Measured>) {
         let state = &mut self.state;
-        let Some(ssthresh) = state.ssthresh else {
-            match measured.map_or(Growth::Full, |seen| self.slow_start.on_acknowledged(bytes, seen)) {
-                Growth::Full => state.cwnd = state.cwnd.saturating_add(bytes),
-                Growth::Slow => state.cwnd = state.cwnd.saturating_add(bytes / SLOW_DIVISOR),
-                Growth::Over => state.ssthresh = Some(state.cwnd),
-            }
+        if let Some(ssthresh) = state.ssthresh {
+            state.cwnd = state.cwnd.saturating_add(bytes).min(ssthresh);
             return;
+        }
+        let growth = match measured {
+            Some(seen) => self.slow_start.get_or_insert_default().on_acknowledged(bytes, seen),
+            None => Growth::Full,
         };
-        state.cwnd = state.cwnd.saturating_add(bytes).min(ssthresh);
+        match growth {
+            Growth::Full => state.cwnd = state.cwnd.saturating_add(bytes),
+            Growth::Slow => state.cwnd = state.cwnd.saturating_add(bytes / SLOW_DIVISOR),
+            Growth::Over => (state.ssthresh, self.slow_start) = (Some(state.cwnd), None),
+        }
     }
 
     /// Losses showed in acknowledgments (RFC 9438 §4.6, §4.7); once per recovery.

@@ -347,7 +347,7 @@ impl Association {
 fn receiver_config(config: &AssociationConfig, agreed: Negotiated) -> ReceiverConfig {
     ReceiverConfig {
         buffer_bytes: config.buffers.receive_bytes,
-        grown_bytes: config.buffers.most_receive_bytes(),
+        grown_bytes: config.buffers.may_grow_to(),
         message_bytes: config.buffers.message_bytes,
         partial_delivery_point: config.buffers.partial_delivery_point_bytes,
         inbound_streams: agreed.inbound,

@@ -23,7 +23,7 @@ pub struct Buffers {
     /// [`receive_memory_bytes`](crate::EndpointConfig::receive_memory_bytes) of the endpoint. Default `None`: they keep their
     /// size. Set it where transfers are larger than what is on its way through a long path, 8 MiB for 500 Mbit/s at 100 ms; a server multiplies
     /// it by its associations.
-    pub grown_bytes: Option<usize>,
+    pub grown_bytes: Option<u32>,
     /// The largest message accepted from the application and from the peer. Default 256 KiB. At most
     /// [`Buffers::receive_bytes`] and [`Buffers::send_bytes`]. With a partial delivery point the peer's messages may be
     /// longer.
@@ -39,14 +39,14 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Returns the octets of the largest receive window there may ever be.
-    pub(crate) fn most_receive_bytes(&self) -> usize {
-        self.grown_bytes.unwrap_or(self.receive_bytes)
+    /// Returns the octets that either buffer may grow to; none where they keep their size.
+    pub(crate) fn may_grow_to(&self) -> u32 {
+        self.grown_bytes.unwrap_or(0)
     }
 
-    /// Returns the octets that the send buffer may ever have.
-    pub(crate) fn most_send_bytes(&self) -> usize {
-        self.grown_bytes.unwrap_or(self.send_bytes)
+    /// Returns the octets of the largest receive window there may ever be.
+    pub(super) fn most_receive_bytes(&self) -> usize {
+        self.receive_bytes.max(self.may_grow_to() as usize)
     }
 
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
@@ -61,8 +61,7 @@ impl Buffers {
             at_most("buffers.partial_delivery_point_bytes", point, self.message_bytes)?;
         }
         if let Some(grown) = self.grown_bytes {
-            at_least("buffers.grown_bytes", grown, self.send_bytes.max(self.receive_bytes))?;
-            at_most("buffers.grown_bytes", grown, u32::MAX as usize)?;
+            at_least("buffers.grown_bytes", grown as usize, self.send_bytes.max(self.receive_bytes))?;
         }
         Ok(())
     }

@@ -60,8 +60,8 @@ mod window;
 pub(crate) struct ReceiverConfig {
     /// The window we advertise, in octets of payload.
     pub buffer_bytes: usize,
-    /// What the window grows to at most, while the application keeps up.
-    pub grown_bytes: usize,
+    /// What the window grows to at most, while the application keeps up; zero where it keeps its size.
+    pub grown_bytes: u32,
     /// The longest message put together from fragments.
     pub message_bytes: usize,
     /// More octets than this of an unfinished message are delivered (RFC 9260 §6.9); `None`: never.

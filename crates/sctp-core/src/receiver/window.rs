@@ -16,38 +16,38 @@
 #[derive(Debug)]
 pub(super) struct ReceiveWindow {
     buffer_bytes: usize,
-    /// What the buffer grows to at most.
-    grown_bytes: usize,
+    /// What the buffer grows to at most, where it grows.
+    grown_bytes: u32,
     /// Octets read since it grew last.
-    read_bytes: usize,
-    message_bytes: usize,
+    read_bytes: u32,
+    message_bytes: u32,
+    /// The octets that the peer believes to be left: the last a_rwnd less what has arrived since.
+    promised: u32,
     payload_bytes: usize,
     /// The octets in what holds the payload.
     overhead_bytes: usize,
     /// Memory the endpoint grants; all of it while there is no endpoint to ask.
     allowance_bytes: usize,
-    /// The octets that the peer believes to be left: the last a_rwnd less what has arrived since.
-    promised: usize,
 }
 
 impl ReceiveWindow {
     /// Creates an empty buffer whose size the peer learns from INIT or INIT ACK.
-    pub(super) fn new(buffer_bytes: usize, grown_bytes: usize, message_bytes: usize) -> Self {
+    pub(super) fn new(buffer_bytes: usize, grown_bytes: u32, message_bytes: usize) -> Self {
         Self {
             buffer_bytes,
             grown_bytes,
             read_bytes: 0,
-            message_bytes,
+            message_bytes: saturated(message_bytes),
+            promised: saturated(buffer_bytes),
             payload_bytes: 0,
             overhead_bytes: 0,
             allowance_bytes: usize::MAX,
-            promised: buffer_bytes,
         }
     }
 
     /// Returns the number of octets beyond the window that the chunk everything waits for may take.
     pub(super) fn overdraft_bytes(&self) -> usize {
-        self.message_bytes
+        self.message_bytes as usize
     }
 
     /// The endpoint grants this much memory.
@@ -68,7 +68,7 @@ impl ReceiveWindow {
     /// Takes note that so much payload is kept.
     pub(super) fn hold(&mut self, payload_bytes: usize) {
         self.payload_bytes += payload_bytes;
-        self.promised = self.promised.saturating_sub(payload_bytes);
+        self.promised = self.promised.saturating_sub(saturated(payload_bytes));
     }
 
     /// Returns what may be kept within what the peer was promised.
@@ -83,7 +83,7 @@ impl ReceiveWindow {
     /// Takes note that so much payload is not kept any more.
     pub(super) fn release(&mut self, payload_bytes: usize) {
         self.payload_bytes -= payload_bytes;
-        if self.buffer_bytes < self.grown_bytes {
+        if self.buffer_bytes < self.grown_bytes as usize {
             self.on_read(payload_bytes);
         }
     }
@@ -92,9 +92,9 @@ impl ReceiveWindow {
     /// as much again, and a path that is not longer leaves it unused.
     #[cold]
     fn on_read(&mut self, payload_bytes: usize) {
-        self.read_bytes = self.read_bytes.saturating_add(payload_bytes);
-        if self.read_bytes >= self.buffer_bytes && self.payload_bytes < self.buffer_bytes / 2 {
-            self.buffer_bytes = self.buffer_bytes.saturating_mul(2).min(self.grown_bytes);
+        self.read_bytes = self.read_bytes.saturating_add(saturated(payload_bytes));
+        if self.read_bytes as usize >= self.buffer_bytes && self.payload_bytes < self.buffer_bytes / 2 {
+            self.buffer_bytes = self.buffer_bytes.saturating_mul(2).min(self.grown_bytes as usize);
             self.read_bytes = 0;
         }
     }
@@ -129,13 +129,13 @@ impl ReceiveWindow {
     pub(super) fn a_rwnd(&self) -> u32 {
         let free = self.free();
         let is_silly = free < self.small_bytes();
-        let offer = if is_silly { free.min(self.promised) } else { free };
-        u32::try_from(offer).unwrap_or(u32::MAX)
+        let offer = if is_silly { free.min(self.promised as usize) } else { free };
+        saturated(offer)
     }
 
     /// A SACK has told the peer [`a_rwnd`](Self::a_rwnd).
     pub(super) fn note_advertised(&mut self) {
-        self.promised = usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX);
+        self.promised = self.a_rwnd();
     }
 
     /// Returns whether the peer should hear of a window that opened without waiting for more data: it grew by
@@ -144,17 +144,17 @@ impl ReceiveWindow {
     pub(super) fn is_update_due(&self) -> bool {
         let step = (self.buffer_bytes / 4).max(1);
         // No window is larger than the buffer: mostly that is all there is to look at.
-        self.promised.saturating_add(step) <= self.buffer_bytes && self.growth() >= step
+        (self.promised as usize).saturating_add(step) <= self.buffer_bytes && self.growth() >= step
     }
 
     /// Returns what the peer does not know of.
     fn growth(&self) -> usize {
-        usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX).saturating_sub(self.promised)
+        self.a_rwnd().saturating_sub(self.promised) as usize
     }
 
     /// Returns whether the peer believes the window to be nearly closed, and it is not.
     pub(super) fn has_reopened(&self) -> bool {
-        self.promised < self.small_bytes() && self.free() >= self.small_bytes()
+        (self.promised as usize) < self.small_bytes() && self.free() >= self.small_bytes()
     }
 
     /// Returns the number of octets in use, overhead included.
@@ -165,7 +165,7 @@ impl ReceiveWindow {
     fn fits_here(&self, payload_bytes: usize, credit: Credit) -> bool {
         let limit = match credit {
             Credit::Window => self.buffer_bytes,
-            Credit::Overdraft => self.buffer_bytes.saturating_add(self.message_bytes),
+            Credit::Overdraft => self.buffer_bytes.saturating_add(self.message_bytes as usize),
         };
         self.payload_bytes + payload_bytes <= limit
             && self.with_chunk(payload_bytes) <= limit.saturating_mul(MEMORY_FACTOR)
@@ -208,6 +208,11 @@ impl WindowRoom {
         }
         fits
     }
+}
+
+/// Returns a number of octets as windows are told on the wire.
+fn saturated(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// The account on which a chunk is kept.

@@ -20,22 +20,22 @@ use crate::stats::Buffered;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendBuffer {
     limit: usize,
-    /// What the limit grows to at most.
-    most: usize,
     /// Octets of all messages that are here, whether sent or not.
     payload_bytes: usize,
     /// Octets that are free in any case. More may have become so since the last look.
     free_bytes: usize,
     /// A message was refused: say so when there is room again.
     refused: bool,
-    /// Say so when no more payload than this is here.
-    low_water_bytes: Option<usize>,
+    /// What the limit grows to at most, where it grows.
+    grown_bytes: u32,
+    /// Say so when no more payload than this is here. Nobody waits for as little as 4 GiB.
+    low_water_bytes: Option<u32>,
 }
 
 impl SendBuffer {
     pub(super) fn new(buffers: &Buffers) -> Self {
-        let (limit, most) = (buffers.send_bytes, buffers.most_send_bytes());
-        Self { limit, most, payload_bytes: 0, free_bytes: 0, refused: false, low_water_bytes: None }
+        let (limit, grown_bytes) = (buffers.send_bytes, buffers.may_grow_to());
+        Self { limit, payload_bytes: 0, free_bytes: 0, refused: false, grown_bytes, low_water_bytes: None }
     }
 
     /// Takes note that so much payload is not here any more.
@@ -49,13 +49,13 @@ impl Sender {
     /// Returns whether the buffer may become larger than it is.
     #[inline]
     pub(crate) fn may_buffer_grow(&self) -> bool {
-        self.buffer.limit < self.buffer.most
+        self.buffer.limit < self.buffer.grown_bytes as usize
     }
 
     /// A path has this congestion window: as much may wait as keeps it filled, and the bookkeeping besides.
     #[cold]
     pub(crate) fn grow_buffer(&mut self, cwnd: usize) {
-        let wanted = cwnd.saturating_mul(WINDOWS).min(self.buffer.most);
+        let wanted = cwnd.saturating_mul(WINDOWS).min(self.buffer.grown_bytes as usize);
         self.buffer.limit = self.buffer.limit.max(wanted);
     }
 
@@ -160,7 +160,8 @@ impl Sender {
     /// Returns whether to tell the user that there is room again, or as little here as was waited for.
     pub(super) fn buffer_available(&mut self) -> bool {
         let has_room = self.buffer.refused && self.look_for_room(self.buffer.limit / 2) == 0;
-        let is_low = self.buffer.low_water_bytes.is_some_and(|mark| self.buffer.payload_bytes <= mark);
+        let is_low =
+            self.buffer.low_water_bytes.is_some_and(|mark| self.buffer.payload_bytes <= mark as usize);
         self.buffer.refused &= !has_room;
         self.buffer.low_water_bytes = self.buffer.low_water_bytes.filter(|_| !is_low);
         has_room || is_low
@@ -168,7 +169,8 @@ impl Sender {
 
     /// The user waits until no more payload than this is here, or than another such call said.
     pub(crate) fn await_low_water(&mut self, payload_bytes: usize) {
-        self.buffer.low_water_bytes = self.buffer.low_water_bytes.max(Some(payload_bytes));
+        let mark = u32::try_from(payload_bytes).unwrap_or(u32::MAX);
+        self.buffer.low_water_bytes = self.buffer.low_water_bytes.max(Some(mark));
     }
 
     /// Returns the octets of payload that are here.

@@ -1,6 +1,7 @@
 use super::*;
 
 const BUFFER: usize = 64_000;
+const GROWN: u32 = 64_000;
 const MESSAGE: usize = 10_000;
 
 fn free(window: &ReceiveWindow) -> usize {
@@ -9,7 +10,7 @@ fn free(window: &ReceiveWindow) -> usize {
 
 #[test]
 fn the_window_shrinks_by_the_payload_that_arrives_and_opens_by_what_is_read() {
-    let mut window = ReceiveWindow::new(BUFFER, BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, 0, MESSAGE);
     window.hold(1_000);
     window.hold(500);
     assert_eq!(free(&window), BUFFER - 1_500);
@@ -22,7 +23,7 @@ fn the_window_shrinks_by_the_payload_that_arrives_and_opens_by_what_is_read() {
 
 #[test]
 fn a_full_window_admits_nothing_and_an_overdraft_one_message() {
-    let mut window = ReceiveWindow::new(BUFFER, BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, 0, MESSAGE);
     (0..64).for_each(|_| window.hold(1_000));
     assert!(!window.admits(1, Credit::Window));
     assert!(window.admits(MESSAGE, Credit::Overdraft));
@@ -31,7 +32,7 @@ fn a_full_window_admits_nothing_and_an_overdraft_one_message() {
 
 #[test]
 fn single_octet_chunks_meet_the_memory_limit_and_the_peer_hears_of_it() {
-    let mut window = ReceiveWindow::new(BUFFER, BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, 0, MESSAGE);
     for chunks in 1.. {
         if !window.admits(1, Credit::Window) {
             break;
@@ -45,7 +46,7 @@ fn single_octet_chunks_meet_the_memory_limit_and_the_peer_hears_of_it() {
 
 #[test]
 fn chunks_of_128_octets_always_fit_a_promised_window() {
-    let mut window = ReceiveWindow::new(BUFFER, BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, 0, MESSAGE);
     for chunks in 1.. {
         if free(&window) == 0 {
             break;
@@ -58,7 +59,7 @@ fn chunks_of_128_octets_always_fit_a_promised_window() {
 
 #[test]
 fn a_nearly_closed_window_is_not_opened_by_small_steps() {
-    let mut window = ReceiveWindow::new(BUFFER, BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, 0, MESSAGE);
     (0..640).for_each(|_| window.hold(100));
     window.note_advertised();
     (0..14).for_each(|_| window.release(100));
@@ -69,7 +70,7 @@ fn a_nearly_closed_window_is_not_opened_by_small_steps() {
 
 #[test]
 fn an_update_is_due_after_a_quarter_of_the_buffer() {
-    let mut window = ReceiveWindow::new(BUFFER, BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, 0, MESSAGE);
     assert!(!window.is_update_due());
     (0..64).for_each(|_| window.hold(1_000));
     window.note_advertised();
@@ -83,7 +84,7 @@ fn an_update_is_due_after_a_quarter_of_the_buffer() {
 
 #[test]
 fn a_closed_window_has_reopened_when_a_packet_fits() {
-    let mut window = ReceiveWindow::new(BUFFER, BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, 0, MESSAGE);
     (0..640).for_each(|_| window.hold(100));
     window.note_advertised();
     (0..14).for_each(|_| window.release(100));
@@ -96,7 +97,7 @@ fn a_closed_window_has_reopened_when_a_packet_fits() {
 
 #[test]
 fn buffer_doubles_whenever_as_much_was_read_as_it_holds_up_to_its_bound() {
-    let mut window = ReceiveWindow::new(BUFFER, 3 * BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, 3 * GROWN, MESSAGE);
     let read = |window: &mut ReceiveWindow, octets: usize| {
         window.hold(octets);
         window.release(octets);
@@ -111,7 +112,7 @@ fn buffer_doubles_whenever_as_much_was_read_as_it_holds_up_to_its_bound() {
 
 #[test]
 fn buffer_does_not_grow_for_who_leaves_half_of_it_unread() {
-    let mut window = ReceiveWindow::new(BUFFER, 4 * BUFFER, MESSAGE);
+    let mut window = ReceiveWindow::new(BUFFER, 4 * GROWN, MESSAGE);
     window.hold(BUFFER / 2);
     for _ in 0..10 {
         window.hold(10_000);
