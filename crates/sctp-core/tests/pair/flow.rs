@@ -219,7 +219,8 @@ fn fill(pair: &mut Pair, time_ms: u64) -> usize {
 fn long_path(grown_bytes: Option<usize>) -> Pair {
     let mut setup = Setup::signalling().configure(|config| {
         (config.buffers.send_bytes, config.buffers.receive_bytes) = (BUFFER_BYTES, BUFFER_BYTES);
-        (config.buffers.message_bytes, config.buffers.grown_bytes) = (4000, grown_bytes);
+        config.buffers.message_bytes = 4000;
+        config.buffers.grown_bytes = grown_bytes.map(|bytes| bytes.try_into().unwrap());
     });
     for way in [&mut setup.request, &mut setup.response] {
         way.delay = core::time::Duration::from_millis(50);
