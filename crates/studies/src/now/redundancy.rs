@@ -18,7 +18,7 @@ pub(crate) fn redundancy(effort: &Effort) -> Result<Page, StudyError> {
     for (loss, share) in LOSSES {
         let x = Axis::log("requests per second").between(0.5, 200.0);
         let title = format!("{loss} loss");
-        page.figures.push(Figure::new(loss, title, x, Axis::linear("mean response time in ms")));
+        page.figures.push(Figure::new(loss, &title, x, Axis::linear("mean response time in ms")));
         for (case, name) in CASES {
             let mut series = Series::new(loss, name, Mark::Points, []);
             for rate in RATES {
