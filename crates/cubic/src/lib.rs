@@ -50,8 +50,6 @@ use self::hystart::{Growth, HyStart, SLOW_DIVISOR};
 pub struct Cubic {
     segment: u64,
     state: State,
-    /// The round trips of the first slow start, once a full window of it was acknowledged.
-    slow_start: Option<Box<HyStart>>,
     /// The state before the last congestion event, to return to if there was none after all (RFC 9438 §4.9).
     before: Option<Box<State>>,
 }
@@ -61,11 +59,11 @@ pub struct Cubic {
 struct State {
     cwnd: u64,
     ssthresh: Option<u64>,
-    /// The last congestion event; boxed, because most flows are over before their first.
+    /// The first slow start, then the last congestion event; boxed, because most flows are over before they have filled a window.
     memory: Option<Box<Memory>>,
 }
 
-/// A congestion event, as far as the window has to remember it.
+/// The first slow start, and a congestion event, as far as the window has to remember them.
 #[derive(Clone, Debug, Default)]
 struct Memory {
     /// The window in which the last loss showed, lowered by fast convergence; zero after a timeout.
@@ -74,6 +72,8 @@ struct Memory {
     cwnd_prior: u64,
     /// The curve of this stage of congestion avoidance, once it has begun.
     epoch: Option<Epoch>,
+    /// The round trips of the first slow start.
+    slow_start: HyStart,
 }
 
 impl State {
@@ -109,7 +109,7 @@ impl Cubic {
     #[must_use]
     pub fn new(segment_bytes: u64, initial_window: u64) -> Self {
         let state = State { cwnd: initial_window, ssthresh: None, memory: None };
-        Self { segment: segment_bytes.max(1), state, slow_start: None, before: None }
+        Self { segment: segment_bytes.max(1), state, before: None }
     }
 
     /// Returns the number of octets that may be in flight.
@@ -155,7 +155,7 @@ impl Cubic {
             return;
         }
         let state = &mut self.state;
-        let Memory { w_max, cwnd_prior, epoch } = &mut **state.memory.get_or_insert_default();
+        let Memory { w_max, cwnd_prior, epoch, .. } = &mut **state.memory.get_or_insert_default();
         let epoch = match epoch {
             Some(epoch) => epoch,
             None => {
@@ -180,13 +180,13 @@ impl Cubic {
             return;
         }
         let growth = match measured {
-            Some(seen) => self.slow_start.get_or_insert_default().on_acknowledged(bytes, seen),
+            Some(seen) => state.memory.get_or_insert_default().slow_start.on_acknowledged(bytes, seen),
             None => Growth::Full,
         };
         match growth {
             Growth::Full => state.cwnd = state.cwnd.saturating_add(bytes),
             Growth::Slow => state.cwnd = state.cwnd.saturating_add(bytes / SLOW_DIVISOR),
-            Growth::Over => (state.ssthresh, self.slow_start) = (Some(state.cwnd), None),
+            Growth::Over => state.ssthresh = Some(state.cwnd),
         }
     }
 
@@ -196,13 +196,13 @@ impl Cubic {
         // Fast convergence: a flow whose maximum falls makes room for others.
         let w_max = if cwnd < self.state.w_max() { cwnd * 17 / 20 } else { cwnd };
         let reduced = self.reduced();
-        self.change(reduced, Memory { w_max, cwnd_prior: cwnd, epoch: None });
+        self.change(reduced, Memory { w_max, cwnd_prior: cwnd, ..Memory::default() });
     }
 
     /// The retransmission timer expired: one segment (RFC 9438 §4.8).
     pub fn on_timeout(&mut self) {
         let cwnd_prior = self.state.cwnd;
-        self.change(self.segment, Memory { w_max: 0, cwnd_prior, epoch: None });
+        self.change(self.segment, Memory { cwnd_prior, ..Memory::default() });
     }
 
     /// The window is this, and the threshold what a reduction leaves; kept is what was before.
