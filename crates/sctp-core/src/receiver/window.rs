@@ -20,9 +20,9 @@ pub(super) struct ReceiveWindow {
     grown_bytes: u32,
     /// Octets read since it grew last.
     read_bytes: u32,
-    message_bytes: u32,
+    message_bytes: usize,
     /// The octets that the peer believes to be left: the last a_rwnd less what has arrived since.
-    promised: u32,
+    promised: usize,
     payload_bytes: usize,
     /// The octets in what holds the payload.
     overhead_bytes: usize,
@@ -37,8 +37,8 @@ impl ReceiveWindow {
             buffer_bytes,
             grown_bytes,
             read_bytes: 0,
-            message_bytes: saturated(message_bytes),
-            promised: saturated(buffer_bytes),
+            message_bytes,
+            promised: buffer_bytes,
             payload_bytes: 0,
             overhead_bytes: 0,
             allowance_bytes: usize::MAX,
@@ -47,7 +47,7 @@ impl ReceiveWindow {
 
     /// Returns the number of octets beyond the window that the chunk everything waits for may take.
     pub(super) fn overdraft_bytes(&self) -> usize {
-        self.message_bytes as usize
+        self.message_bytes
     }
 
     /// The endpoint grants this much memory.
@@ -68,7 +68,7 @@ impl ReceiveWindow {
     /// Takes note that so much payload is kept.
     pub(super) fn hold(&mut self, payload_bytes: usize) {
         self.payload_bytes += payload_bytes;
-        self.promised = self.promised.saturating_sub(saturated(payload_bytes));
+        self.promised = self.promised.saturating_sub(payload_bytes);
     }
 
     /// Returns what may be kept within what the peer was promised.
@@ -129,13 +129,13 @@ impl ReceiveWindow {
     pub(super) fn a_rwnd(&self) -> u32 {
         let free = self.free();
         let is_silly = free < self.small_bytes();
-        let offer = if is_silly { free.min(self.promised as usize) } else { free };
+        let offer = if is_silly { free.min(self.promised) } else { free };
         saturated(offer)
     }
 
     /// A SACK has told the peer [`a_rwnd`](Self::a_rwnd).
     pub(super) fn note_advertised(&mut self) {
-        self.promised = self.a_rwnd();
+        self.promised = usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX);
     }
 
     /// Returns whether the peer should hear of a window that opened without waiting for more data: it grew by
@@ -144,17 +144,17 @@ impl ReceiveWindow {
     pub(super) fn is_update_due(&self) -> bool {
         let step = (self.buffer_bytes / 4).max(1);
         // No window is larger than the buffer: mostly that is all there is to look at.
-        (self.promised as usize).saturating_add(step) <= self.buffer_bytes && self.growth() >= step
+        self.promised.saturating_add(step) <= self.buffer_bytes && self.growth() >= step
     }
 
     /// Returns what the peer does not know of.
     fn growth(&self) -> usize {
-        self.a_rwnd().saturating_sub(self.promised) as usize
+        usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX).saturating_sub(self.promised)
     }
 
     /// Returns whether the peer believes the window to be nearly closed, and it is not.
     pub(super) fn has_reopened(&self) -> bool {
-        (self.promised as usize) < self.small_bytes() && self.free() >= self.small_bytes()
+        self.promised < self.small_bytes() && self.free() >= self.small_bytes()
     }
 
     /// Returns the number of octets in use, overhead included.
@@ -165,7 +165,7 @@ impl ReceiveWindow {
     fn fits_here(&self, payload_bytes: usize, credit: Credit) -> bool {
         let limit = match credit {
             Credit::Window => self.buffer_bytes,
-            Credit::Overdraft => self.buffer_bytes.saturating_add(self.message_bytes as usize),
+            Credit::Overdraft => self.buffer_bytes.saturating_add(self.message_bytes),
         };
         self.payload_bytes + payload_bytes <= limit
             && self.with_chunk(payload_bytes) <= limit.saturating_mul(MEMORY_FACTOR)
