@@ -102,12 +102,39 @@ impl InterfaceWatch {
     }
 
     /// Reads links, addresses and routes as they are now, for [`Host::read_anew`](mobility::Host::read_anew). Changes that come
-    /// meanwhile are among them.
+    /// meanwhile are among them; where one of them was lost, everything is read once more.
     ///
     /// # Errors
     ///
-    /// If the socket fails, or the kernel refuses.
+    /// If the socket fails, the kernel refuses, or so much changes that again and again the socket cannot hold it (ENOBUFS).
     pub fn read_all(&mut self) -> io::Result<Vec<Event>> {
+        for _ in 0..READINGS {
+            // What waits is older than what is read now, and may lack what took it back. The kernel drops changes without a word until an
+            // overrun socket is empty.
+            self.empty()?;
+            if let Some(events) = self.read_once()? {
+                return Ok(events);
+            }
+        }
+        Err(io::Error::from_raw_os_error(ENOBUFS))
+    }
+
+    /// Drops what waits, at most a bounded number of messages.
+    fn empty(&mut self) -> io::Result<()> {
+        for _ in 0..DROPPED_MOST {
+            match self.receive() {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.raw_os_error() == Some(ENOBUFS) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads everything once; `None` where a change was lost meanwhile.
+    fn read_once(&mut self) -> io::Result<Option<Vec<Event>>> {
         self.routes = DefaultRoutes::default();
         let mut events = Vec::new();
         let requests = [
@@ -117,9 +144,11 @@ impl InterfaceWatch {
         ];
         for request in requests {
             self.ask(request)?;
-            self.read_dump(&mut events)?;
+            if self.read_dump(&mut events)? == DumpEnd::Lost {
+                return Ok(None);
+            }
         }
-        Ok(events)
+        Ok(Some(events))
     }
 
     fn ask(&mut self, request: RouteNetlinkMessage) -> io::Result<()> {
@@ -135,13 +164,12 @@ impl InterfaceWatch {
     }
 
     /// Reads the answer to a dump, which the kernel gives at once, within the calls that read it.
-    fn read_dump(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
+    fn read_dump(&mut self, events: &mut Vec<Event>) -> io::Result<DumpEnd> {
         loop {
             match self.receive() {
-                Ok(length) if self.take(length, events)? == DumpEnd::Reached => return Ok(()),
+                Ok(length) if self.take(length, events)? == DumpEnd::Reached => return Ok(DumpEnd::Reached),
                 Ok(_) => {}
-                // What was missed is in the dump, or has a message of its own behind it.
-                Err(error) if error.raw_os_error() == Some(ENOBUFS) => {}
+                Err(error) if error.raw_os_error() == Some(ENOBUFS) => return Ok(DumpEnd::Lost),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -186,6 +214,8 @@ fn message_length(octets: &[u8]) -> Option<usize> {
 enum DumpEnd {
     NotYet,
     Reached,
+    /// A change was lost while it was read.
+    Lost,
 }
 
 impl AsFd for InterfaceWatch {
@@ -210,6 +240,10 @@ impl std::fmt::Debug for InterfaceWatch {
 const GROUPS: u32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400;
 /// The error of a socket whose buffer was full.
 const ENOBUFS: i32 = 105;
+/// How often everything is read, at most, until nothing is lost meanwhile.
+const READINGS: usize = 16;
+/// Messages that are dropped at once at most: a socket of the usual size holds some hundred.
+const DROPPED_MOST: usize = 65_536;
 const HEADER_BYTES: usize = 16;
 /// The kernel makes no dump message longer than this.
 const MESSAGE_BYTES: usize = 32 << 10;

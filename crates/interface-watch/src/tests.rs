@@ -2,8 +2,9 @@
 
 #![allow(clippy::print_stderr, reason = "a test that cannot run says why")]
 
+use std::io::Write as _;
 use std::net::IpAddr;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use mobility::{Damping, Family, Handover, Host, InterfaceState, Policies, Verdict};
 use nix::poll::{PollFd, PollFlags, poll};
@@ -15,6 +16,7 @@ use super::*;
 const ADDRESS: [u8; 4] = [10, 72, 0, 2];
 /// Milliseconds after which a kernel that has told nothing will not.
 const A_LONG_TIME: u16 = 60_000;
+const ROUNDS: u32 = 8;
 
 /// A host that is told what the watch says.
 struct Scene {
@@ -86,19 +88,53 @@ fn watch_an_interface() {
     }
 }
 
-/// In a network namespace of its own. What is told one by one and what is read at once agree after every step.
-#[test]
-fn kernel_tells_of_links_addresses_and_routes_that_come_and_go() {
-    let outcome = std::thread::spawn(|| {
+/// An address comes and goes more often than the socket can hold, and what is kept of that is that it came.
+fn miss_what_takes_back() {
+    let mut scene = Scene::new();
+    scene.ip("link add near type veth peer name far", &(InterfaceState::Absent, vec![]));
+    // As small everywhere, whatever the machine has by default.
+    scene.watch.socket.set_rx_buf_sz(16_384_i32).unwrap();
+    let flood = "address add 10.72.0.2/24 dev near\naddress delete 10.72.0.2/24 dev near\n".repeat(200);
+    for before in 0..ROUNDS {
+        // So that what the socket holds ends somewhere else each time.
+        let other: String = (0..before).map(|mtu| format!("link set near mtu {}\n", 1_300 + mtu)).collect();
+        batch(&(other + &flood));
+        assert_eq!(scene.watch.poll().unwrap(), Told::Missed, "{before}");
+        scene.host.read_anew(scene.now, scene.watch.read_all().unwrap());
+        assert_eq!(scene.found(), (InterfaceState::Absent, vec![]), "{before}");
+        assert_eq!(scene.watch.poll().unwrap(), Told::Events(Vec::new()), "nothing that is over comes later");
+    }
+}
+
+fn batch(commands: &str) {
+    let mut ip = Command::new("ip").args(["-batch", "-"]).stdin(Stdio::piped()).spawn().unwrap();
+    ip.stdin.take().unwrap().write_all(commands.as_bytes()).unwrap();
+    assert!(ip.wait().unwrap().success(), "ip -batch");
+}
+
+/// Does this in a network namespace of its own, or says why not.
+fn in_a_namespace(watched: fn()) {
+    let outcome = std::thread::spawn(move || {
         unshare(CloneFlags::CLONE_NEWNET).map_err(|error| format!("no network namespace: {error}"))?;
         Command::new("ip").arg("-V").output().map_err(|_| "the command `ip` is not installed")?;
-        watch_an_interface();
+        watched();
         Ok::<_, String>(())
     });
     if let Err(reason) = outcome.join().unwrap() {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "{reason}");
         eprintln!("left out: {reason}");
     }
+}
+
+/// What is told one by one and what is read at once agree after every step.
+#[test]
+fn kernel_tells_of_links_addresses_and_routes_that_come_and_go() {
+    in_a_namespace(watch_an_interface);
+}
+
+#[test]
+fn what_was_taken_back_while_the_socket_was_full_is_not_there_when_everything_is_read_anew() {
+    in_a_namespace(miss_what_takes_back);
 }
 
 #[test]
