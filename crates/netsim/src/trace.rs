@@ -98,8 +98,15 @@ pub(crate) fn digest(bytes: &[u8]) -> u64 {
     for octets in words {
         hash = fold(hash ^ u64::from_le_bytes(*octets), KEYS[2]);
     }
-    let tail = tail.iter().rev().fold(0, |tail, octet| (tail << 8) | u64::from(*octet));
-    fold(hash ^ tail, KEYS[3])
+    fold(hash ^ little_endian(tail), KEYS[3])
+}
+
+/// Returns fewer than eight octets as a number, the first octet being the lowest. Packets are multiples of four octets, so what is
+/// left over mostly is four, which are read at once.
+fn little_endian(octets: &[u8]) -> u64 {
+    let (words, rest) = octets.as_chunks::<4>();
+    let above = rest.iter().rev().fold(0, |number, octet| (number << 8) | u64::from(*octet));
+    words.iter().rev().fold(above, |number, word| (number << 32) | u64::from(u32::from_le_bytes(*word)))
 }
 
 /// Folds a block into four independent lanes, which keep the multiplier busy.
@@ -168,6 +175,16 @@ mod tests {
     fn digests_stay_what_they_were_when_results_were_recorded() {
         let octets: Vec<u8> = (0..=99).collect();
         assert_eq!(digest(&octets), RECORDED);
+    }
+
+    #[test]
+    fn what_is_left_over_is_a_number_whose_first_octet_is_the_lowest() {
+        let octets = [0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77];
+        for length in 0..=octets.len() {
+            let mut wide = [0; 8];
+            wide[..length].copy_from_slice(&octets[..length]);
+            assert_eq!(little_endian(&octets[..length]), u64::from_le_bytes(wide), "{length}");
+        }
     }
 
     /// Computed from the description above by a few lines of another language.
