@@ -28,8 +28,8 @@ pub(super) struct SendBuffer {
     refused: bool,
     /// What the limit grows to at most, where it grows.
     grown_bytes: u32,
-    /// Say so when no more payload than this is here. Nobody waits for as little as 4 GiB.
-    low_water_bytes: Option<u32>,
+    /// Say so when no more payload than this is here.
+    low_water_bytes: Option<usize>,
 }
 
 impl SendBuffer {
@@ -160,8 +160,7 @@ impl Sender {
     /// Returns whether to tell the user that there is room again, or as little here as was waited for.
     pub(super) fn buffer_available(&mut self) -> bool {
         let has_room = self.buffer.refused && self.look_for_room(self.buffer.limit / 2) == 0;
-        let is_low =
-            self.buffer.low_water_bytes.is_some_and(|mark| self.buffer.payload_bytes <= mark as usize);
+        let is_low = self.buffer.low_water_bytes.is_some_and(|mark| self.buffer.payload_bytes <= mark);
         self.buffer.refused &= !has_room;
         self.buffer.low_water_bytes = self.buffer.low_water_bytes.filter(|_| !is_low);
         has_room || is_low
@@ -169,8 +168,7 @@ impl Sender {
 
     /// The user waits until no more payload than this is here, or than another such call said.
     pub(crate) fn await_low_water(&mut self, payload_bytes: usize) {
-        let mark = u32::try_from(payload_bytes).unwrap_or(u32::MAX);
-        self.buffer.low_water_bytes = self.buffer.low_water_bytes.max(Some(mark));
+        self.buffer.low_water_bytes = self.buffer.low_water_bytes.max(Some(payload_bytes));
     }
 
     /// Returns the octets of payload that are here.

@@ -23,7 +23,7 @@ pub(super) struct Burst {
     renew_at: Option<Instant>,
     /// Octets in flight before the SACKs of this occasion: what has left the network may be replaced beyond Max.Burst, or
     /// a peer that acknowledges many packets at once would throttle us to Max.Burst a round trip.
-    refill_to_bytes: u32,
+    refill_to_bytes: usize,
 }
 
 impl Burst {
@@ -39,12 +39,12 @@ impl Burst {
 
     /// Returns whether Max.Burst lets a packet with new data go, with so much in flight on its path.
     pub(super) fn is_open(&self, flight: usize) -> bool {
-        self.left > 0 || flight < self.refill_to_bytes as usize
+        self.left > 0 || flight < self.refill_to_bytes
     }
 
     /// Counts a packet with data that has gone, with which so much is in flight on its path.
     pub(super) fn count(&mut self, flight: usize) {
-        if flight > self.refill_to_bytes as usize {
+        if flight > self.refill_to_bytes {
             self.left = self.left.saturating_sub(1);
         }
     }
@@ -68,7 +68,6 @@ impl Outbound {
     pub(super) fn refill(&mut self, path: PathIndex, flight_before: usize) {
         self.burst.limit = self.burst.usual;
         if path == self.paths.for_data() {
-            let flight_before = u32::try_from(flight_before).unwrap_or(u32::MAX);
             self.burst.refill_to_bytes = self.burst.refill_to_bytes.max(flight_before);
         }
     }
