@@ -232,6 +232,15 @@ pub enum AddressChangeError {
     /// No such association (any more).
     #[error(transparent)]
     UnknownAssociation(#[from] UnknownAssociation),
+    /// The peer's addresses and those where it may be besides are more than an association keeps.
+    #[error("a peer has at most {limit} addresses, those included where it may be")]
+    TooManyPeerAddresses {
+        /// The number of addresses of one peer at most.
+        limit: usize,
+    },
+    /// Packets cannot be sent to the address as to that of one host.
+    #[error("{0} is not the address of a host")]
+    NotAHost(IpAddr),
 }
 
 /// The reason why a key could not be changed.

@@ -29,6 +29,18 @@ impl Association {
         self.addresses.request(now, change, &mut self.session, &mut self.outbound)
     }
 
+    /// The peer may be at these addresses, besides those it has.
+    pub(crate) fn suggest_peer_addresses(
+        &mut self,
+        now: Instant,
+        at: &[Destination],
+    ) -> Result<(), AddressChangeError> {
+        let ways = (&mut self.outbound, &mut self.inbound);
+        self.addresses.suggest(now, at, &mut self.session, ways)?;
+        self.after_input(now);
+        Ok(())
+    }
+
     /// An address of this host is gone: what was sent from it goes again at once, from another address or on another
     /// path. The list the peer was told stays as it is.
     pub(crate) fn local_address_down(&mut self, now: Instant, local: IpAddr) {

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `request` | what we ask the peer for, one ASCONF at a time |
 //! | `prospect` | which addresses are left once the peer has done it |
+//! | `elsewhere` | where the peer may be when it answers at none of its addresses |
 //! | `routes` | the way of requests and answers, and the timer |
 //! | `response` | what the peer asks for, and what it is answered |
 
+mod elsewhere;
 mod prospect;
 mod request;
 mod response;
@@ -17,6 +19,7 @@ use core::net::IpAddr;
 use sctp_wire::{Asconf, AsconfSerial, Cause, ChunkBuf, ChunkType, Tsn};
 use smallvec::SmallVec;
 
+use self::elsewhere::Elsewhere;
 use self::request::Requests;
 use self::response::{AsconfResponder, Judgement, Screening};
 use super::Capability;
@@ -46,6 +49,7 @@ struct AgreedAsconf {
     told: SmallVec<[IpAddr; 2]>,
     /// The addresses among them that this host has lost while it had no other.
     lost: SmallVec<[IpAddr; 1]>,
+    elsewhere: Elsewhere,
 }
 
 impl DynamicAddresses {
@@ -72,6 +76,7 @@ impl DynamicAddresses {
             responder: AsconfResponder::new(AsconfSerial::new(peer_initial_tsn.get())),
             told: SmallVec::from_slice(paths.local_addresses()),
             lost: SmallVec::new(),
+            elsewhere: Elsewhere::default(),
         });
         self.agreed = agreed.map(Box::new);
     }
@@ -231,11 +236,14 @@ impl DynamicAddresses {
             }
             Screening::Next => {}
         }
-        let known: Vec<IpAddr> = paths.iter().map(|path| path.destination.address).collect();
+        let known = agreed.addresses_of_peer(paths);
         let is_usable = |asked| address::is_usable(asked, source.address);
         let judgement = Judgement::of(asconf.requests, source.address, &known, MAX_PATHS, &is_usable);
         let answer = judgement.answer(asconf.serial).ok()?;
         agreed.responder.on_answered(asconf.serial, answer.clone());
+        if judgement.granted.contains(&AddressChange::Add(source.address)) {
+            agreed.elsewhere.show(source.address);
+        }
         let statistics = self.statistics.note();
         statistics.processed += 1;
         statistics.refused += u64::from(judgement.refused.is_some());
@@ -278,6 +286,13 @@ impl DynamicAddresses {
 }
 
 impl AgreedAsconf {
+    /// Returns the peer's addresses: where only the user believes it to be is none of them.
+    fn addresses_of_peer(&self, paths: &PathSet) -> SmallVec<[IpAddr; 8]> {
+        let is_of_peer =
+            |path: &&Path| path.is_confirmed() || !self.elsewhere.is_suggested(path.destination.address);
+        paths.iter().filter(is_of_peer).map(|path| path.destination.address).collect()
+    }
+
     fn admit(&self, change: AddressChange) -> Result<(), AddressChangeError> {
         if self.requests.is_refused(change) {
             return Err(AddressChangeError::NotUnderstood);

@@ -4,6 +4,7 @@ use core::num::NonZeroU16;
 use std::net::IpAddr;
 
 use sctp_wire::{SctpPort, StreamId};
+use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::{AssociationId, Endpoint};
@@ -16,7 +17,7 @@ use crate::error::{
 use crate::event::AddressChange;
 use crate::message::{Message, Received};
 use crate::receiver::Receiver;
-use crate::transmit::{Destination, MAX_PATHS, PathId};
+use crate::transmit::{Destination, MAX_PATHS, PathId, is_unicast};
 
 impl Endpoint {
     /// Opens an association with the endpoint `port` at `destinations`: all addresses of it that are known, the preferred
@@ -337,6 +338,32 @@ impl Endpoint {
         address: IpAddr,
     ) -> Result<(), AddressChangeError> {
         self.change_address(now, id, AddressChange::SetPrimary(address.to_canonical()))
+    }
+
+    /// Says where the peer may be, should it not answer at any of its addresses: what its name leads to, for example, when both
+    /// ends have moved at the same time and neither can tell the other. It replaces what was suggested before; an empty list
+    /// takes that back.
+    ///
+    /// HEARTBEATs ask for the peer there, and ASCONFs that are not answered elsewhere are tried there as well, always with
+    /// authentication; nothing else is sent there before the peer has answered (RFC 9260 §5.4). As little as one of the two
+    /// ends has to know where the other is.
+    ///
+    /// # Errors
+    /// Dynamic addresses are not agreed on, the association is not established, an address is none of a host, or there are more than
+    /// 8 with those that the peer has. Nothing has been done then.
+    pub fn suggest_peer_addresses(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        at: &[Destination],
+    ) -> Result<(), AddressChangeError> {
+        let slot = self.table.slot(id)?;
+        if let Some(other) = at.iter().find(|destination| !is_unicast(destination.address)) {
+            return Err(AddressChangeError::NotAHost(other.address));
+        }
+        let canonical = |at: &Destination| Destination { address: at.address.to_canonical(), ..*at };
+        let at: SmallVec<[Destination; 2]> = at.iter().map(canonical).collect();
+        self.with(now, slot, |association| association.suggest_peer_addresses(now, &at))
     }
 
     fn change_address(

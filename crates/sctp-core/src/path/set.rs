@@ -469,7 +469,7 @@ impl PathSet {
     }
 
     /// Takes note that a local address is there (again), after the ones known so far; returns the paths that do
-    /// not work and may do so now, with the source that fits them best.
+    /// not work and may do so now, with the source that fits them best, but for those asked from there already.
     pub(crate) fn on_local_up(&mut self, local: IpAddr) -> PathIds {
         if !self.locals.addresses.contains(&local) {
             self.locals.addresses.push(local);
@@ -479,8 +479,13 @@ impl PathSet {
             path.state != PathState::Removed && (path.source.is_stranded() || path.state != PathState::Active)
         };
         for path in self.paths.iter_mut().filter(is_idle) {
+            // Without a source it went from the address that was about to be told of: this one.
+            let is_asked =
+                path.source.is_stranded() && !path.is_confirmed() && path.heartbeat.is_outstanding();
             self.locals.assign(path);
-            revived.insert(path.index);
+            if !is_asked {
+                revived.insert(path.index);
+            }
         }
         self.reselect();
         revived

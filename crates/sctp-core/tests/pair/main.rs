@@ -16,6 +16,7 @@ mod collision;
 mod congestion;
 mod data;
 mod dynamic_addresses;
+mod elsewhere;
 mod figures;
 mod flow;
 mod forging;

@@ -223,6 +223,8 @@ pub(crate) struct Setup {
     encapsulation: Encapsulation,
     right: Vec<IpAddr>,
     has_one_link: bool,
+    /// The right end tells of its first address alone, too.
+    tells_of_one: bool,
 }
 
 impl Setup {
@@ -245,6 +247,7 @@ impl Setup {
             encapsulation,
             right,
             has_one_link,
+            tells_of_one: false,
         }
     }
 
@@ -266,6 +269,12 @@ impl Setup {
     pub(crate) fn telling(mut self, count: usize) -> Self {
         self.told = Some(count);
         self
+    }
+
+    /// Either end tells of its first address alone; the hosts have the others all the same.
+    pub(crate) fn telling_of_one(mut self) -> Self {
+        self.tells_of_one = true;
+        self.telling(1)
     }
 
     /// Both ends take their packets to travel in UDP (RFC 6951).
@@ -322,6 +331,7 @@ impl Setup {
             }
         }
         left.local_addresses.truncate(self.told.unwrap_or(usize::MAX));
+        right.local_addresses.truncate(if self.tells_of_one { 1 } else { usize::MAX });
         let hosts = [left, right].map(|config| {
             world.add_host_with(|_, entropy| {
                 let side = Side::new(Endpoint::new(config, entropy).unwrap());

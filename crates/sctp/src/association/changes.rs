@@ -6,8 +6,8 @@
 use std::net::IpAddr;
 
 use sctp_core::{
-    AddressChangeError, AssociationConfig, Endpoint, PathId, PathSetting, PathSettings, ReconfigError,
-    ResetDirection, Setting, SettingError, StreamId, StreamStatistics, UnknownAssociation,
+    AddressChangeError, AssociationConfig, Destination, Endpoint, PathId, PathSetting, PathSettings,
+    ReconfigError, ResetDirection, Setting, SettingError, StreamId, StreamStatistics, UnknownAssociation,
 };
 use virtual_time::Instant;
 
@@ -172,6 +172,19 @@ impl Association {
     pub fn request_peer_primary(&self, address: IpAddr) -> Result<(), AddressChangeError> {
         let id = self.inner.id;
         self.ask(|core, now| core.request_peer_primary(now, id, address))
+    }
+
+    /// Says where the peer may be, should it not answer at any of its addresses, in place of what was said before: what its
+    /// name leads to, for example, when both ends have moved at the same time and neither can tell the other. What has not
+    /// answered there gets nothing but HEARTBEATs and authenticated requests; see [`sctp_core::Endpoint::suggest_peer_addresses`].
+    ///
+    /// # Errors
+    ///
+    /// The extension is not agreed on, the association is not established, an address is none of a host, or there are more than 8
+    /// with those that the peer has. Nothing has been done then.
+    pub fn suggest_peer_addresses(&self, at: &[Destination]) -> Result<(), AddressChangeError> {
+        let id = self.inner.id;
+        self.ask(|core, now| core.suggest_peer_addresses(now, id, at))
     }
 
     fn ask<T>(&self, change: impl FnOnce(&mut Endpoint, Instant) -> T) -> T {

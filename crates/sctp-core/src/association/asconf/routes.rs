@@ -3,6 +3,7 @@
 use core::net::IpAddr;
 
 use sctp_wire::{Asconf, AsconfAck, CauseCode, ChunkBuf};
+use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::DynamicAddresses;
@@ -12,10 +13,10 @@ use crate::association::outbound::Outbound;
 use crate::association::session::Session;
 use crate::association::timers::Timer;
 use crate::error::{AddressChangeError, AssociationError, ProtocolViolation};
-use crate::event::{AddressChange, AddressOutcome};
-use crate::path::{Answer, Unanswered};
+use crate::event::{AddressChange, AddressOutcome, PathState};
+use crate::path::{Answer, PathSet, Unanswered};
 use crate::trace;
-use crate::transmit::{Destination, PathIndex};
+use crate::transmit::{Destination, MAX_PATHS, PathIndex};
 
 /// What we ask for.
 impl DynamicAddresses {
@@ -67,7 +68,7 @@ impl DynamicAddresses {
             let cause = CauseCode::DELETE_LAST_ADDRESS.get();
             self.on_outcome(now, change, AddressOutcome::Refused { cause }, session, outbound);
         }
-        let path = outbound.paths.for_data();
+        let path = self.way_of_request(&outbound.paths);
         let Some(chunk) = self.next(outbound.paths.path(path)) else { return };
         for address in self.being_deleted() {
             outbound.leave_local(now, address, session);
@@ -93,17 +94,104 @@ impl DynamicAddresses {
             outbound.unanswered(now, path, Unanswered::Transmission, session)?;
             outbound.paths.path_mut(path).back_off();
         }
-        let other = outbound.paths.alternate(path).unwrap_or_else(|| outbound.paths.for_data());
-        if self.repeat(other, session.config.attempts.association) {
-            push(now, other, chunk, session, outbound);
-            return Ok(());
+        let other = self.way_of_repetition(path, &outbound.paths);
+        self.ask_again(now, (other, chunk), session, outbound);
+        Ok(())
+    }
+
+    /// Sends the unanswered ASCONF once more, or gives up.
+    fn ask_again(
+        &mut self,
+        now: Instant,
+        (path, chunk): (PathIndex, ChunkBuf),
+        session: &mut Session,
+        outbound: &mut Outbound,
+    ) {
+        if self.repeat(path, session.config.attempts.association) {
+            return push(now, path, chunk, session, outbound);
         }
         // The peer may have done what it was asked for or not: addresses that were to go stay unused, those that were to
         // come as well.
         for change in self.give_up() {
             session.tell_address_outcome(change, AddressOutcome::NotAnswered);
         }
+    }
+
+    /// Takes note of where the peer may be, in place of what was suggested before: it is asked there by HEARTBEAT, and by the
+    /// ASCONF that is unanswered.
+    ///
+    /// # Errors
+    /// Addresses do not change, or there is no room for so many; then nothing is done.
+    pub(in crate::association) fn suggest(
+        &mut self,
+        now: Instant,
+        at: &[Destination],
+        session: &mut Session,
+        (outbound, inbound): (&mut Outbound, &mut Inbound),
+    ) -> Result<(), AddressChangeError> {
+        self.withdraw_and_note(now, at, session, (outbound, inbound))?;
+        for destination in at {
+            let _known = outbound.paths.add(*destination, PathState::Unconfirmed, &session.config);
+            if let Some(path) = outbound.paths.by_address(destination.address) {
+                self.ask_at(now, path, session, outbound);
+            }
+        }
         Ok(())
+    }
+
+    /// The peer may be here: it is asked for what it has not answered elsewhere, if no other path works. A HEARTBEAT from an
+    /// address that it does not know would be in vain.
+    fn ask_at(&mut self, now: Instant, path: PathIndex, session: &mut Session, outbound: &mut Outbound) {
+        let is_cut_off = outbound.paths.path(outbound.paths.for_data()).state != PathState::Active;
+        match self.outstanding().filter(|_| is_cut_off) {
+            Some((_, chunk)) => self.ask_again(now, (path, chunk), session, outbound),
+            None => outbound.verify(now, path, session),
+        }
+    }
+
+    fn withdraw_and_note(
+        &mut self,
+        now: Instant,
+        at: &[Destination],
+        session: &mut Session,
+        (outbound, inbound): (&mut Outbound, &mut Inbound),
+    ) -> Result<(), AddressChangeError> {
+        if !session.state.name().changes_addresses() {
+            return Err(AddressChangeError::WrongState);
+        }
+        let agreed = self.agreed.as_mut().ok_or(AddressChangeError::NotAgreed)?;
+        let of_peer = agreed.addresses_of_peer(&outbound.paths);
+        let addresses = at.iter().map(|destination| destination.address);
+        let new: SmallVec<[IpAddr; 2]> = addresses.filter(|address| !of_peer.contains(address)).collect();
+        if of_peer.len() + new.len() > MAX_PATHS {
+            return Err(AddressChangeError::TooManyPeerAddresses { limit: MAX_PATHS });
+        }
+        for gone in agreed.elsewhere.suggest(&new) {
+            withdraw(now, gone, session, (&mut *outbound, &mut *inbound));
+        }
+        Ok(())
+    }
+
+    /// Returns where a new request goes: to the peer's address in use, or to where it may have gone if that does not answer.
+    fn way_of_request(&mut self, paths: &PathSet) -> PathIndex {
+        let usual = paths.for_data();
+        if paths.path(usual).state == PathState::Active {
+            usual
+        } else {
+            self.elsewhere(paths).unwrap_or(usual)
+        }
+    }
+
+    /// Returns where a request goes that was not answered on this path: to another active one, or else to the one in use and to
+    /// where the peer may have gone in turn.
+    fn way_of_repetition(&mut self, path: PathIndex, paths: &PathSet) -> PathIndex {
+        let usual = paths.for_data();
+        let elsewhere = |this: &mut Self| if path == usual { this.elsewhere(paths) } else { None };
+        paths.alternate(path).or_else(|| elsewhere(self)).unwrap_or(usual)
+    }
+
+    fn elsewhere(&mut self, paths: &PathSet) -> Option<PathIndex> {
+        self.agreed.as_mut()?.elsewhere.next(paths)
     }
 
     /// Takes in an ASCONF-ACK: the peer's answers to the requests of the outstanding ASCONF (RFC 5061 §5.1 (A5)
@@ -165,6 +253,19 @@ impl DynamicAddresses {
     }
 }
 
+/// The user does not believe any more that the peer is there. An address that has answered stays.
+fn withdraw(
+    now: Instant,
+    address: IpAddr,
+    session: &mut Session,
+    (outbound, inbound): (&mut Outbound, &mut Inbound),
+) {
+    let Some(path) = outbound.paths.by_address(address) else { return };
+    if !outbound.paths.path(path).is_confirmed() && outbound.paths.for_data() != path {
+        outbound.remove_path(now, path, session, inbound);
+    }
+}
+
 fn push(now: Instant, path: PathIndex, chunk: ChunkBuf, session: &mut Session, outbound: &mut Outbound) {
     outbound.push_on(path, session, Ok(chunk));
     outbound.timers.set(Timer::T4Asconf, now + outbound.paths.path(path).rto.rto());
@@ -184,6 +285,7 @@ impl DynamicAddresses {
         let Some((answer, granted)) = self.answer(source, asconf, session, &outbound.paths) else {
             return;
         };
+        let is_elsewhere = granted.contains(&AddressChange::Add(source.address));
         for change in granted {
             if let AddressChange::Delete(address) = change {
                 self.delete(now, address, session, outbound, inbound);
@@ -198,6 +300,9 @@ impl DynamicAddresses {
         outbound.push_on(path, session, Ok(answer));
         if let Some(path) = from {
             outbound.verify(now, path, session);
+        }
+        if is_elsewhere && let Some(path) = from {
+            self.ask_at(now, path, session, outbound);
         }
     }
 

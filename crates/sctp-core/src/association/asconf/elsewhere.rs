@@ -1,0 +1,70 @@
+//! Where the peer may be when it answers at none of its addresses: which ASCONFs are tried there besides.
+//!
+//! When both ends move at the same time, neither knows an address of the other that works (RFC 5061 §5.3.2 has one of them
+//! stay). Then somebody else has to say where the peer went: its name, or an ASCONF of its own that came through.
+
+use core::net::IpAddr;
+
+use smallvec::SmallVec;
+
+use crate::path::PathSet;
+use crate::transmit::PathIndex;
+
+/// Addresses at which the peer may be. They are paths that are not confirmed; what is not a path any more, or is confirmed, does
+/// not count.
+#[derive(Debug, Default)]
+pub(super) struct Elsewhere {
+    addresses: SmallVec<[(IpAddr, Origin); 1]>,
+}
+
+/// Who said that the peer may be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// The user of this side did: as long as the peer has not said so, it has no such address.
+    Suggested,
+    /// An ASCONF of the peer came from there, and added it.
+    Shown,
+}
+
+impl Elsewhere {
+    /// Replaces what was suggested before; returns those addresses that are not suggested any more.
+    pub(super) fn suggest(&mut self, addresses: &[IpAddr]) -> SmallVec<[IpAddr; 1]> {
+        let before: SmallVec<[IpAddr; 1]> = self.suggested().collect();
+        self.addresses.retain(|(_, origin)| *origin == Origin::Shown);
+        for address in addresses {
+            if !self.contains(*address) {
+                self.addresses.push((*address, Origin::Suggested));
+            }
+        }
+        before.into_iter().filter(|address| !self.contains(*address)).collect()
+    }
+
+    /// Takes note that the peer has shown itself there. Only the last such address counts.
+    pub(super) fn show(&mut self, shown: IpAddr) {
+        self.addresses.retain(|(address, origin)| *origin == Origin::Suggested && *address != shown);
+        self.addresses.push((shown, Origin::Shown));
+    }
+
+    /// Returns whether the user alone believes that the peer is there.
+    pub(super) fn is_suggested(&self, address: IpAddr) -> bool {
+        self.suggested().any(|suggested| suggested == address)
+    }
+
+    fn suggested(&self) -> impl Iterator<Item = IpAddr> {
+        let suggested = self.addresses.iter().filter(|(_, origin)| *origin == Origin::Suggested);
+        suggested.map(|(address, _)| *address)
+    }
+
+    /// Returns the next path to try, each in its turn; `None`: the peer is not believed to be anywhere else.
+    pub(super) fn next(&mut self, paths: &PathSet) -> Option<PathIndex> {
+        let is_open = |path: &PathIndex| !paths.path(*path).is_confirmed();
+        self.addresses.retain(|(address, _)| paths.by_address(*address).as_ref().is_some_and(is_open));
+        let (address, _) = *self.addresses.first()?;
+        self.addresses.rotate_left(1);
+        paths.by_address(address)
+    }
+
+    fn contains(&self, wanted: IpAddr) -> bool {
+        self.addresses.iter().any(|(address, _)| *address == wanted)
+    }
+}

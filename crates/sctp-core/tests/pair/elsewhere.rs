@@ -1,0 +1,153 @@
+//! Both ends move at the same time: somebody else knows where the peer is (RFC 5061 §5.3.2, RFC 9260 §5.4).
+
+use std::net::IpAddr;
+
+use sctp_core::{AddressChangeError, AutomaticAddresses, Destination, Offer, PathState};
+
+use crate::net::{End, Pair, Setup, by_ip, ordered};
+
+const OLD: [&str; 2] = ["10.0.0.1", "10.0.0.2"];
+const NEW: [&str; 2] = ["10.0.1.1", "10.0.1.2"];
+const NOBODY: &str = "10.0.1.99";
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+/// Two hosts with two interfaces each, that have told each other of the first.
+fn roaming() -> Setup {
+    let setup = Setup::signalling().homes(&[OLD[0], NEW[0]], &[OLD[1], NEW[1]]).telling_of_one();
+    setup.configure(|config| {
+        config.extensions.authentication = Offer::On;
+        config.extensions.dynamic_addresses = Offer::On;
+        config.paths.automatic_addresses = AutomaticAddresses::On;
+    })
+}
+
+/// The network that both ends are in is gone, and either finds another one.
+fn both_move(pair: &mut Pair) {
+    pair.cut_link(0);
+    for (end, index) in [(End::Left, 0), (End::Right, 1)] {
+        pair.with(end, |side, now| {
+            // Nothing leads to where the other one was.
+            side.cut.extend(
+                [None, Some(ip(OLD[index])), Some(ip(NEW[index]))].map(|from| (from, ip(OLD[1 - index]))),
+            );
+            side.endpoint.local_address_down(now, ip(OLD[index]));
+            side.endpoint.local_address_up(now, ip(NEW[index]));
+        });
+    }
+}
+
+fn suggest(pair: &mut Pair, end: End, at: &[&str]) -> Result<(), AddressChangeError> {
+    let at: Vec<Destination> = at.iter().map(|address| by_ip(ip(address))).collect();
+    pair.with(end, |side, now| side.endpoint.suggest_peer_addresses(now, side.id.unwrap(), &at))
+}
+
+fn peer_of(end: End) -> &'static str {
+    if end == End::Left { NEW[1] } else { NEW[0] }
+}
+
+/// A message each way every 10 ms from number `from` to `to`.
+fn talk(pair: &mut Pair, from: u32, to: u32) {
+    for number in from..to {
+        for end in [End::Left, End::Right] {
+            let mut message = ordered(0, 0, 100);
+            message.payload = [&number.to_be_bytes()[..], &[0; 96]].concat().into();
+            pair.send(end, message);
+        }
+        pair.run_ms(10);
+    }
+}
+
+fn assert_all_arrived(pair: &Pair, count: u32) {
+    for end in [End::Left, End::Right] {
+        let number = |payload: &&[u8]| u32::from_be_bytes(payload[..4].try_into().unwrap());
+        let numbers: Vec<_> = pair.payloads(end).iter().map(number).collect();
+        assert_eq!(numbers, (0..count).collect::<Vec<_>>(), "{end:?}");
+        assert_eq!(pair.endings(end), vec![], "{end:?}");
+    }
+}
+
+fn peer_addresses(pair: &Pair, end: End) -> Vec<IpAddr> {
+    pair.statistics(end).paths.iter().map(|path| path.address).collect()
+}
+
+#[test]
+fn association_goes_on_when_both_ends_moved_at_once_and_one_or_both_are_told_where_the_other_is() {
+    for told in [&[End::Left][..], &[End::Right], &[End::Left, End::Right]] {
+        let mut pair = roaming().connected();
+        talk(&mut pair, 0, 20);
+        both_move(&mut pair);
+        talk(&mut pair, 20, 60);
+        told.iter().for_each(|end| suggest(&mut pair, *end, &[peer_of(*end)]).unwrap());
+        // A round trip for the addresses, one to verify them, and half a one for the data.
+        talk(&mut pair, 60, 65);
+        for end in [End::Left, End::Right] {
+            assert!(pair.payloads(end).len() > 40, "{told:?} {end:?}");
+        }
+        talk(&mut pair, 65, 100);
+        pair.run_ms(5_000);
+        assert_all_arrived(&pair, 100);
+        for end in [End::Left, End::Right] {
+            assert_eq!(peer_addresses(&pair, end), [ip(peer_of(end))], "{told:?} {end:?}");
+            assert_eq!(pair.path_states(end), [PathState::Active], "{told:?} {end:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_but_heartbeats_and_authenticated_asconfs_goes_where_nobody_has_answered() {
+    let mut pair = roaming().connected();
+    talk(&mut pair, 0, 20);
+    both_move(&mut pair);
+    suggest(&mut pair, End::Left, &[NOBODY]).unwrap();
+    talk(&mut pair, 20, 60);
+    pair.run_ms(5_000);
+    let sent = pair.sent_to(End::Left, NOBODY);
+    let is_allowed =
+        |kinds: &String| kinds.split(' ').all(|kind| ["HEARTBEAT", "AUTH", "ASCONF"].contains(&kind));
+    assert!(!sent.is_empty() && sent.iter().all(is_allowed), "{sent:?}");
+    assert!(sent.iter().any(|kinds| kinds.ends_with("AUTH ASCONF")), "{sent:?}");
+    // Better knowledge takes its place.
+    suggest(&mut pair, End::Left, &[NEW[1]]).unwrap();
+    pair.run_ms(30_000);
+    assert_all_arrived(&pair, 60);
+    assert_eq!(peer_addresses(&pair, End::Left), [ip(NEW[1])]);
+}
+
+#[test]
+fn suggestions_that_were_needless_change_nothing_and_can_be_taken_back() {
+    let mut pair = roaming().connected();
+    suggest(&mut pair, End::Left, &[NOBODY, OLD[1], NOBODY]).unwrap();
+    talk(&mut pair, 0, 50);
+    assert_eq!(peer_addresses(&pair, End::Left), [ip(OLD[1]), ip(NOBODY)]);
+    suggest(&mut pair, End::Left, &[]).unwrap();
+    pair.run_ms(2_000);
+    assert_all_arrived(&pair, 50);
+    assert_eq!(peer_addresses(&pair, End::Left), [ip(OLD[1])]);
+    assert_eq!(pair.statistics(End::Left).asconf.sent, 0);
+}
+
+#[test]
+fn suggestions_beyond_a_bound_are_refused_and_leave_those_before() {
+    let mut pair = roaming().connected();
+    suggest(&mut pair, End::Left, &[NOBODY]).unwrap();
+    let many: Vec<String> = (1..=8).map(|last| format!("10.0.2.{last}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let refused = suggest(&mut pair, End::Left, &many);
+    assert_eq!(refused, Err(AddressChangeError::TooManyPeerAddresses { limit: 8 }));
+    for other in ["224.0.0.1", "255.255.255.255", "0.0.0.0", "::", "ff02::1"] {
+        let refused = suggest(&mut pair, End::Left, &[other]);
+        assert_eq!(refused, Err(AddressChangeError::NotAHost(ip(other))));
+    }
+    assert_eq!(peer_addresses(&pair, End::Left), [ip(OLD[1]), ip(NOBODY)]);
+    suggest(&mut pair, End::Left, &many[..7]).unwrap();
+    assert_eq!(peer_addresses(&pair, End::Left).len(), 8);
+}
+
+#[test]
+fn suggestions_need_the_extension() {
+    let mut pair = Setup::signalling().connected();
+    assert_eq!(suggest(&mut pair, End::Left, &[NOBODY]), Err(AddressChangeError::NotAgreed));
+}
