@@ -21,7 +21,7 @@ use sctp::{
 };
 use tokio::sync::watch;
 
-use self::network::{Access, ELSEWHERE, FIXED, MOBILE, Network, Side, WLAN, WLAN_V6};
+use self::network::{Access, ELSEWHERE, FIXED, FIXED_LATER, MOBILE, Network, Side, WLAN, WLAN_V6};
 
 const UDP_PORT: u16 = 9899;
 
@@ -69,17 +69,20 @@ fn serve() -> Seen {
     run(async {
         let at = FIXED.map(|address| address.parse().unwrap());
         let endpoint = Endpoint::builder(config(7, &at)).bind_addresses(&at, UDP_PORT).await.unwrap();
-        let association = endpoint.accept().await.unwrap();
-        let mut seen = Seen { requests: 0, peer: Vec::new() };
-        while let Some(received) = association.recv().await.unwrap() {
-            assert_eq!(received.message.payload[..], seen.requests.to_be_bytes());
-            seen.requests += 1;
-            let status = association.status().unwrap();
-            seen.peer = status.peer_addresses.iter().map(|destination| destination.address).collect();
-            association.send(received.message).await.unwrap();
-        }
-        seen
+        echo(endpoint.accept().await.unwrap()).await
     })
+}
+
+async fn echo(association: Association) -> Seen {
+    let mut seen = Seen { requests: 0, peer: Vec::new() };
+    while let Some(received) = association.recv().await.unwrap() {
+        assert_eq!(received.message.payload[..], seen.requests.to_be_bytes());
+        seen.requests += 1;
+        let status = association.status().unwrap();
+        seen.peer = status.peer_addresses.iter().map(|destination| destination.address).collect();
+        association.send(received.message).await.unwrap();
+    }
+    seen
 }
 
 /// Requests that are sent all the time, each after the answer to the one before.
@@ -249,6 +252,57 @@ fn association_waits_for_its_network_to_come_back() {
             }
         }
     });
+}
+
+/// Both hosts move at the same time, and neither can tell the other. Each is told where the other one is, as by its name.
+#[test]
+fn association_goes_on_when_both_hosts_move_at_once() {
+    let Some(network) = Network::new().map(Arc::new) else { return };
+    network.join(MOBILE);
+    let (name, looked_up) = watch::channel(None);
+    let fixed = network.spawn(Side::Fixed, move || serve_and_move(looked_up));
+    let world = Arc::clone(&network);
+    let roaming = network.spawn(Side::Roaming, move || {
+        run(async {
+            let (association, mut mover) = connect("break-before-make").await;
+            let mut talk = Talk::begin(association.clone());
+            talk.goes_on().await;
+            world.lose_address(MOBILE);
+            world.join(ELSEWHERE);
+            world.fixed_host_moves(ELSEWHERE);
+            name.send_replace(Some(SocketAddr::new(address(ELSEWHERE), association.local_address().port())));
+            let peer = SocketAddr::new(FIXED_LATER.parse().unwrap(), UDP_PORT);
+            association.suggest_peer_addresses(&[peer.into()]).unwrap();
+            until_agreed(&mut mover, Action::Delete(address(MOBILE))).await;
+            talk.goes_on().await;
+            let peers = association.status().unwrap().peer_addresses;
+            let answered = talk.end().await;
+            association.shutdown().await.unwrap();
+            (answered, peers.iter().map(|destination| destination.address).collect::<Vec<_>>())
+        })
+    });
+    let ((answered, peers), seen) = (roaming.join().unwrap(), fixed.join().unwrap());
+    assert_eq!(answered, seen.requests, "nothing lost, nothing twice");
+    assert_eq!(seen.peer, [address(ELSEWHERE)]);
+    assert_eq!(peers, [FIXED_LATER.parse::<IpAddr>().unwrap()]);
+}
+
+/// Echoes requests like [`serve`], at another address from when on the peer's name leads elsewhere.
+fn serve_and_move(mut looked_up: watch::Receiver<Option<SocketAddr>>) -> Seen {
+    run(async {
+        let [old, new] = [FIXED[0], FIXED_LATER].map(|address| address.parse().unwrap());
+        let anywhere = SocketAddr::new("::".parse().unwrap(), UDP_PORT);
+        let endpoint = Endpoint::bind(config(7, &[old]), anywhere).await.unwrap();
+        let association = endpoint.accept().await.unwrap();
+        let echo = tokio::spawn(echo(association.clone()));
+        let peer = looked_up.wait_for(Option::is_some).await.unwrap().unwrap();
+        endpoint.local_address_down(old);
+        endpoint.local_address_up(new);
+        association.add_local_address(new).unwrap();
+        association.delete_local_address(old).unwrap();
+        association.suggest_peer_addresses(&[peer.into()]).unwrap();
+        echo.await.unwrap()
+    })
 }
 
 /// Twenty times out of coverage and back. Data moves with the first flaps, until the interface is damped, and stays on the mobile network

@@ -10,6 +10,8 @@ use nix::sched::{CloneFlags, setns};
 
 /// The addresses of the fixed host, whatever network leads to it.
 pub(crate) const FIXED: [&str; 2] = ["203.0.113.1", "2001:db8::1"];
+/// Where the fixed host is after it has moved, too.
+pub(crate) const FIXED_LATER: &str = "203.0.113.9";
 pub(crate) const WLAN: Access =
     Access { interface: "wlan0", far: "net1", here: "10.71.1.2", there: "10.71.1.1", table: 101 };
 pub(crate) const MOBILE: Access =
@@ -111,6 +113,16 @@ impl Network {
     /// The roaming host leaves the coverage of a network.
     pub(crate) fn leave(&self, access: Access) {
         self.must(&format!("link set {} down", access.interface));
+    }
+
+    /// The fixed host has another address instead of its own, to which this network leads.
+    pub(crate) fn fixed_host_moves(&self, access: Access) {
+        let Access { interface, there, table, .. } = access;
+        self.at(Side::Fixed, &format!("address delete {}/32 dev lo", FIXED[0])).unwrap();
+        self.at(Side::Fixed, &format!("address add {FIXED_LATER} dev lo")).unwrap();
+        let route = format!("{FIXED_LATER} via {there} dev {interface}");
+        self.must(&format!("route replace {route} metric {table}"));
+        self.must(&format!("route replace {route} table {table}"));
     }
 
     /// The roaming host's interface loses its address.
