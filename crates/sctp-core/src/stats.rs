@@ -213,7 +213,7 @@ pub struct HandshakeCounters {
 pub struct AsconfStatistics {
     /// ASCONFs sent for the first time.
     pub sent: u64,
-    /// ASCONFs sent again after T4-rto.
+    /// ASCONFs sent again after T4-rto, or because the peer may be elsewhere.
     pub retransmissions: u64,
     /// ASCONFs received and processed.
     pub processed: u64,

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use sctp_core::{AddressChangeError, AutomaticAddresses, Destination, Offer, PathState};
+use sctp_core::{AddressChangeError, AutomaticAddresses, Destination, Event, Offer, PathState};
 
 use crate::net::{End, Pair, Setup, by_ip, ordered};
 
@@ -114,6 +114,24 @@ fn nothing_but_heartbeats_and_authenticated_asconfs_goes_where_nobody_has_answer
     pair.run_ms(30_000);
     assert_all_arrived(&pair, 60);
     assert_eq!(peer_addresses(&pair, End::Left), [ip(NEW[1])]);
+}
+
+/// However often a name is looked up in vain: the timer and its limit are as without.
+#[test]
+fn suggestions_neither_use_up_the_attempts_nor_put_the_timer_off() {
+    let mut pair = roaming().connected();
+    both_move(&mut pair);
+    for _ in 0..40 {
+        suggest(&mut pair, End::Left, &[NOBODY]).unwrap();
+        pair.run_ms(50);
+    }
+    let gave_up = pair.count(End::Left, |event| matches!(event, Event::AddressChangeAnswered { .. }));
+    assert_eq!(gave_up, 0);
+    suggest(&mut pair, End::Left, &[NEW[1]]).unwrap();
+    talk(&mut pair, 0, 10);
+    pair.run_ms(5_000);
+    assert_all_arrived(&pair, 10);
+    assert!(pair.statistics(End::Left).asconf.retransmissions > 40, "the timer's are among them");
 }
 
 #[test]

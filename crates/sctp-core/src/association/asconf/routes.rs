@@ -95,26 +95,16 @@ impl DynamicAddresses {
             outbound.paths.path_mut(path).back_off();
         }
         let other = self.way_of_repetition(path, &outbound.paths);
-        self.ask_again(now, (other, chunk), session, outbound);
-        Ok(())
-    }
-
-    /// Sends the unanswered ASCONF once more, or gives up.
-    fn ask_again(
-        &mut self,
-        now: Instant,
-        (path, chunk): (PathIndex, ChunkBuf),
-        session: &mut Session,
-        outbound: &mut Outbound,
-    ) {
-        if self.repeat(path, session.config.attempts.association) {
-            return push(now, path, chunk, session, outbound);
+        if self.repeat(other, session.config.attempts.association) {
+            push(now, other, chunk, session, outbound);
+            return Ok(());
         }
         // The peer may have done what it was asked for or not: addresses that were to go stay unused, those that were to
         // come as well.
         for change in self.give_up() {
             session.tell_address_outcome(change, AddressOutcome::NotAnswered);
         }
+        Ok(())
     }
 
     /// Takes note of where the peer may be, in place of what was suggested before: it is asked there by HEARTBEAT, and by the
@@ -140,11 +130,14 @@ impl DynamicAddresses {
     }
 
     /// The peer may be here: it is asked for what it has not answered elsewhere, if no other path works. A HEARTBEAT from an
-    /// address that it does not know would be in vain.
+    /// address that it does not know would be in vain. The timer goes on as it was, and this does not count against its limit.
     fn ask_at(&mut self, now: Instant, path: PathIndex, session: &mut Session, outbound: &mut Outbound) {
         let is_cut_off = outbound.paths.path(outbound.paths.for_data()).state != PathState::Active;
         match self.outstanding().filter(|_| is_cut_off) {
-            Some((_, chunk)) => self.ask_again(now, (path, chunk), session, outbound),
+            Some((_, chunk)) => {
+                self.statistics.note().retransmissions += 1;
+                outbound.push_on(path, session, Ok(chunk));
+            }
             None => outbound.verify(now, path, session),
         }
     }
