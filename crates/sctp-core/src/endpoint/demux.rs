@@ -55,6 +55,9 @@ fn halves(bits: u128) -> [u64; 2] {
 pub(super) struct Demux {
     by_tag: TagTable,
     by_peer: BTreeMap<PeerKey, usize>,
+    /// The address in use of peers that have shown themselves at none of those they have left themselves. It tells what returns
+    /// the peer's tag from there, and nothing else.
+    by_unconfirmed: BTreeMap<PeerKey, usize>,
     /// The entries of associations, by slot.
     entered: Vec<Option<Entered>>,
 }
@@ -63,6 +66,7 @@ pub(super) struct Demux {
 struct Entered {
     tag: VerificationTag,
     peers: SmallVec<[PeerKey; 1]>,
+    has_confirmed: bool,
 }
 
 /// The time at which an association was taken out.
@@ -92,19 +96,25 @@ impl Demux {
         let _anew = self.remove(slot);
         let peer = association.peer();
         let tag = peer.local_tag;
-        let peers: SmallVec<[PeerKey; 1]> = association
-            .paths()
-            .confirmed()
-            .map(|destination| PeerKey::new(destination, peer.peer_port))
-            .collect();
+        let paths = association.paths();
+        let key = |destination| PeerKey::new(destination, peer.peer_port);
+        let mut peers: SmallVec<[PeerKey; 1]> = paths.confirmed().map(key).collect();
+        let has_confirmed = !peers.is_empty();
+        if !has_confirmed {
+            peers.push(key(paths.path(paths.for_data()).destination));
+        }
         self.by_tag.insert(tag, slot);
         for key in &peers {
-            self.by_peer.entry(*key).or_insert(slot);
+            self.peers(has_confirmed).entry(*key).or_insert(slot);
         }
         if self.entered.len() <= slot {
             self.entered.resize_with(slot + 1, || None);
         }
-        self.entered[slot] = Some(Entered { tag, peers });
+        self.entered[slot] = Some(Entered { tag, peers, has_confirmed });
+    }
+
+    fn peers(&mut self, are_confirmed: bool) -> &mut BTreeMap<PeerKey, usize> {
+        if are_confirmed { &mut self.by_peer } else { &mut self.by_unconfirmed }
     }
 
     /// Takes an association out, if it is there. Entries that another one has taken over meanwhile stay.
@@ -113,9 +123,10 @@ impl Demux {
         if self.by_tag.get(entered.tag) == Some(slot) {
             self.by_tag.remove(entered.tag);
         }
+        let peers = self.peers(entered.has_confirmed);
         for key in entered.peers {
-            if self.by_peer.get(&key) == Some(&slot) {
-                self.by_peer.remove(&key);
+            if peers.get(&key) == Some(&slot) {
+                peers.remove(&key);
             }
         }
         Removal::Now
@@ -152,7 +163,11 @@ impl AssociationTable {
             }
             return self.path_to(slot, datagram.source);
         }
-        let Some(slot) = self.demux.by_peer(datagram.source, packet.source_port) else {
+        let Some(slot) = self
+            .demux
+            .by_peer(datagram.source, packet.source_port)
+            .or_else(|| self.unconfirmed_with_peer_tag(datagram.source, packet))
+        else {
             return Lookup::OutOfTheBlue;
         };
         let association = self.get(slot);
@@ -163,6 +178,13 @@ impl AssociationTable {
             _ if association.session().is_setting_up() && is_shutdown_ack(packet) => Lookup::OutOfTheBlue,
             _ => Lookup::BadTag,
         }
+    }
+
+    /// Returns the association whose peer has left itself this address alone, which it has not shown to be its own, and whose tag
+    /// the packet returns: what no longer knows it answers so (RFC 9260 §8.4, §8.5.1 (C)).
+    fn unconfirmed_with_peer_tag(&self, source: Destination, packet: &Packet<'_>) -> Option<usize> {
+        let slot = *self.demux.by_unconfirmed.get(&PeerKey::new(source, packet.source_port))?;
+        self.has_peer_tag(slot, packet.verification_tag).then_some(slot)
     }
 
     /// Returns the path of an association that a packet with its tag belongs to.

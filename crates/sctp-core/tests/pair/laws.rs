@@ -1,7 +1,8 @@
 //! Laws that hold whatever users and networks do: sequences of random operations on two hosts with three addresses
 //! each, checked after every step. Then the network heals, and everything that was sent reliably has to arrive.
 //!
-//! A seed gives one sequence of each [`Repertoire`]: a plain one, and a wide one in which packets come again, too.
+//! A seed gives one sequence of each [`Repertoire`]: a plain one, a wide one in which packets come again, too, and one of hosts that
+//! move.
 //!
 //! | module | owns |
 //! |---|---|
@@ -28,7 +29,7 @@ use crate::net::End;
 
 /// Sequences that broke a law once, and how. They run first. What was found before an operation was added is a test of
 /// its own: the same seed now gives another sequence.
-const KEPT_SEEDS: [(Repertoire, u64, &str); 13] = [
+const KEPT_SEEDS: [(Repertoire, u64, &str); 14] = [
     (Repertoire::Plain, 83_480, "an end reboots and gives up while its former COOKIE ECHO is on its way"),
     (
         Repertoire::Plain,
@@ -50,6 +51,11 @@ const KEPT_SEEDS: [(Repertoire, u64, &str); 13] = [
     (Repertoire::Wide, 9109, "likewise"),
     (Repertoire::Plain, 316, "a change of the engine that was not kept broke a law here"),
     (Repertoire::Wide, 667, "likewise"),
+    (
+        Repertoire::Moving,
+        711,
+        "a SHUTDOWN COMPLETE that returned the tag was lost on a peer whose only address was unconfirmed",
+    ),
 ];
 
 /// How many sequences of each kind: what takes some seconds in a debug build.
@@ -94,6 +100,11 @@ fn robustness_21_no_sequence_of_operations_breaks_a_law_or_stalls() {
 #[test]
 fn robustness_21_no_packet_that_comes_again_or_late_breaks_a_law() {
     seeds(SEQUENCES).for_each(|seed| obeys_the_laws(Repertoire::Wide, seed));
+}
+
+#[test]
+fn no_law_is_broken_where_both_hosts_move_and_say_where_the_other_may_be() {
+    seeds(SEQUENCES).for_each(|seed| obeys_the_laws(Repertoire::Moving, seed));
 }
 
 /// RFC 9260 §6.5: stream sequence numbers have 16 bits.

@@ -32,9 +32,16 @@ impl Case {
         let mut case = Self { seed, config, replays, initial_tsns, warm_up_messages: 0 };
         match repertoire {
             Repertoire::Plain => {}
+            Repertoire::Moving => case.move_about(),
             Repertoire::Wide => case.widen(dice),
         }
         case
+    }
+
+    /// Addresses can change.
+    fn move_about(&mut self) {
+        self.config.extensions.authentication = Offer::On;
+        self.config.extensions.dynamic_addresses = Offer::On;
     }
 
     fn widen(&mut self, dice: &mut Dice) {

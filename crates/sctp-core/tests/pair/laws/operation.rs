@@ -14,6 +14,8 @@ pub(super) enum Repertoire {
     /// Besides, packets come again or up to 20 s late, the handshake's too; resets are frequent, TSNs wrap around, and more
     /// kinds of chunks must be authenticated.
     Wide,
+    /// Besides what is plain, hosts change their addresses often, and users say where the peer may be.
+    Moving,
 }
 
 /// One step. Addresses and paths are named by their position, 0 to 2.
@@ -37,6 +39,8 @@ pub(super) enum Operation {
     AddAddress(End, usize),
     DeleteAddress(End, usize),
     RequestPrimary(End, usize),
+    /// The peer may be at this address of its, or where nobody is if it is 3.
+    SuggestPeer(End, usize),
     SetPrimary(End, u8),
     /// The left end, if it has no association, opens one with so many addresses.
     Connect(usize),
@@ -78,7 +82,20 @@ impl Operation {
     pub(super) fn any(dice: &mut Dice, repertoire: Repertoire) -> Self {
         match repertoire {
             Repertoire::Wide if dice.below(6) == 0 => Self::wide(dice),
-            Repertoire::Wide | Repertoire::Plain => Self::plain(dice),
+            Repertoire::Moving if dice.below(3) == 0 => Self::moving(dice),
+            Repertoire::Wide | Repertoire::Moving | Repertoire::Plain => Self::plain(dice),
+        }
+    }
+
+    fn moving(dice: &mut Dice) -> Self {
+        let (end, address) = (any_end(dice), dice.index(3));
+        match dice.below(10) {
+            0..=2 => Self::SuggestPeer(end, dice.index(4)),
+            3..=4 => Self::AddressDown(end, address),
+            5..=6 => Self::AddressUp(end, address),
+            7 => Self::AddAddress(end, address),
+            8 => Self::DeleteAddress(end, address),
+            _ => Self::Cut(dice.index(4), dice.index(4)),
         }
     }
 

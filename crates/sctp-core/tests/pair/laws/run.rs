@@ -134,6 +134,7 @@ impl<'a> Run<'a> {
             Operation::RequestPrimary(end, at) => {
                 self.with(end, |side, now, id| side.endpoint.request_peer_primary(now, id, address(end, at)));
             }
+            Operation::SuggestPeer(end, at) => self.suggest_peer(end, at),
             Operation::SetPrimary(end, path) => {
                 self.with(end, |side, now, id| side.endpoint.set_primary(now, id, PathId::new(path.into())));
             }
@@ -235,6 +236,13 @@ impl<'a> Run<'a> {
 
     fn address_up(&mut self, end: End, position: usize) {
         self.pair.with(end, |side, now| side.endpoint.local_address_up(now, address(end, position)));
+    }
+
+    fn suggest_peer(&mut self, end: End, position: usize) {
+        let other = if end == End::Left { End::Right } else { End::Left };
+        let nobody = || "10.0.0.99".parse().unwrap();
+        let at = [by_ip(if position == 3 { nobody() } else { address(other, position) })];
+        self.with(end, |side, now, id| side.endpoint.suggest_peer_addresses(now, id, &at));
     }
 
     /// The left end connects if it has no association.
