@@ -105,3 +105,10 @@ fn a_reload_says_what_needs_a_restart() {
     assert_eq!(old.needs_a_restart(&new), ["listen", "middleboxes"]);
     assert!(old.needs_a_restart(&old).is_empty());
 }
+
+#[test]
+fn nobody_is_exempt_from_authentication_unless_named() {
+    let text = format!("{GOOD}[authentication]\nrealm = \"r\"\nusers = {{ alice = \"secret\" }}\n");
+    let settings = Settings::parse(&text, Path::new(".")).unwrap();
+    assert_eq!(settings.calls.authentication.unwrap().exempt, []);
+}

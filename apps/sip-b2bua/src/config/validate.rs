@@ -145,7 +145,7 @@ fn authentication(table: AuthenticationTable) -> Result<AuthenticationSettings, 
             return Err(value(&format!("authentication.users.{user}"), "\"\"", "a password is needed"));
         }
     }
-    let exempt = networks("authentication.exempt", &table.exempt)?;
+    let exempt = optional_networks("authentication.exempt", &table.exempt)?;
     Ok(AuthenticationSettings { realm: table.realm, users: table.users, exempt })
 }
 
