@@ -29,6 +29,7 @@ mod settings;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -175,8 +176,14 @@ impl Calls {
         }
     }
 
-    /// The firewall has decided about a pinhole, or nobody could ask it.
-    pub fn handle_verdict(&mut self, now: Instant, pinhole: PinholeId, verdict: Result<(), Refusal>) {
+    /// The firewall has decided about a pinhole, or nobody could ask it. A translator says at which address and first port outside the
+    /// listener is reached.
+    pub fn handle_verdict(
+        &mut self,
+        now: Instant,
+        pinhole: PinholeId,
+        verdict: Result<Option<SocketAddr>, Refusal>,
+    ) {
         let Some(id) = self.pinholes.get(&pinhole).copied() else { return };
         self.with(now, id, |calls, call| calls.on_verdict(now, call, pinhole, verdict));
         self.settle(now);
@@ -355,10 +362,10 @@ impl Calls {
         needed: Vec<Pinhole>,
     ) -> bool {
         for pinhole in needed {
-            if call.pinholes.iter().any(|held| held.pinhole.covers(&pinhole)) {
-                continue;
+            let is_there = call.pinholes.iter().any(|held| held.pinhole.covers(&pinhole));
+            if !is_there && !self.open_what_is_reserved(call, number, &pinhole) {
+                self.ask(call, Some(number), towards, pinhole);
             }
-            self.ask(call, Some(number), towards, pinhole);
         }
         let waits = call.waits(number);
         if waits && let Some(exchange) = call.exchange(number) {

@@ -60,6 +60,8 @@ pub struct MiddleboxSettings {
     pub middlebox: Middlebox,
     /// The settings of this agent towards the middlebox, such as its credentials.
     pub agent: AgentSettings,
+    /// The middlebox has to translate addresses; otherwise it has to be a packet filter that does not.
+    pub is_translator: bool,
     /// The lifetime that pinholes are asked for; default 180 s. They are refreshed after half of it.
     pub lifetime: Lifetime,
 }
@@ -91,7 +93,13 @@ impl Settings {
         let middlebox = |settings: &MiddleboxSettings| {
             let identity =
                 settings.agent.credentials.as_ref().map(|credentials| credentials.identity.clone());
-            (settings.name.clone(), settings.middlebox.clone(), settings.lifetime, identity)
+            (
+                settings.name.clone(),
+                settings.middlebox.clone(),
+                settings.is_translator,
+                settings.lifetime,
+                identity,
+            )
         };
         let of = |settings: &Self| settings.middleboxes.iter().map(middlebox).collect::<Vec<_>>();
         let connections =

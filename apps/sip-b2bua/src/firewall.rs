@@ -1,10 +1,11 @@
 //! The task that asks one middlebox: opens, keeps and deletes its pinholes, and comes back when the session is lost.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use simco::agent::{AgentEvent, PolicyReply};
-use simco::{Lifetime, Owner, PolicyRequest, PolicyRuleId};
+use simco::{Capabilities, Lifetime, Owner, PolicyRequest, PolicyRuleId};
 use simco_agent::{AgentEvents, RequestError, SimcoAgent};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -18,6 +19,8 @@ use crate::server::Input;
 #[derive(Debug)]
 pub(crate) enum Wish {
     Open(PinholeId, Pinhole),
+    /// Open what was reserved under this number.
+    Enable(PinholeId, Pinhole),
     Close(PinholeId),
 }
 
@@ -28,6 +31,8 @@ enum State {
     /// Nobody wants it any more, and the middlebox has not answered.
     Unwanted,
     Open(PolicyRuleId),
+    /// It is reserved, and was asked to be opened.
+    Enabling(PolicyRuleId),
 }
 
 /// An answer of the middlebox.
@@ -41,6 +46,8 @@ pub(crate) struct Firewall {
     answers: mpsc::Sender<Answer>,
     pinholes: BTreeMap<PinholeId, State>,
     rules: BTreeMap<PolicyRuleId, PinholeId>,
+    /// The middlebox is of the kind that the configuration says.
+    is_of_kind: bool,
     /// Deletions under way.
     deletions: JoinSet<()>,
 }
@@ -55,8 +62,9 @@ impl Firewall {
         let (answers, mut answered) = mpsc::channel(WAITING);
         let (pinholes, rules) = (BTreeMap::new(), BTreeMap::new());
         let deletions = JoinSet::new();
-        let mut firewall = Self { settings, inputs, answers, pinholes, rules, deletions };
+        let mut firewall = Self { settings, inputs, answers, pinholes, rules, is_of_kind: true, deletions };
         while let Some((agent, events)) = firewall.connect(&mut wishes).await {
+            firewall.check_kind(agent.capabilities()).await;
             let is_over = firewall.session(&agent, events, &mut wishes, &mut answered).await;
             firewall.lose_all().await;
             if is_over {
@@ -83,7 +91,7 @@ impl Firewall {
                 tokio::select! {
                     outcome = &mut attempt => break outcome,
                     wish = wishes.recv() => match wish? {
-                        Wish::Open(id, _) => self.tell(Input::Verdict(id, Err(Refusal::Unreachable))).await,
+                        Wish::Open(id, _) | Wish::Enable(id, _) => self.tell(Input::Verdict(id, Err(Refusal::Unreachable))).await,
                         Wish::Close(_) => {}
                     },
                 }
@@ -91,7 +99,6 @@ impl Firewall {
             match outcome {
                 Ok(Ok(session)) => {
                     tracing::info!(middlebox = self.settings.name, "the session with the middlebox is open");
-                    self.tell(Input::MiddleboxUp(self.settings.index, true)).await;
                     return Some(session);
                 }
                 Ok(Err(error)) => {
@@ -117,7 +124,11 @@ impl Firewall {
             while self.deletions.try_join_next().is_some() {}
             tokio::select! {
                 wish = wishes.recv() => match wish {
+                    Some(Wish::Open(id, _)) if !self.is_of_kind => {
+                        self.tell(Input::Verdict(id, Err(Refusal::OtherKind))).await;
+                    }
                     Some(Wish::Open(id, pinhole)) => self.open(agent, id, &pinhole),
+                    Some(Wish::Enable(id, pinhole)) => self.enable(agent, id, &pinhole).await,
                     Some(Wish::Close(id)) => self.close(agent, id).await,
                     None => return true,
                 },
@@ -133,10 +144,37 @@ impl Firewall {
         }
     }
 
+    /// Takes note of whether the middlebox is what the configuration says; pinholes of the wrong kind would open something else.
+    async fn check_kind(&mut self, capabilities: &Capabilities) {
+        self.is_of_kind = capabilities.services.is_translator == self.settings.is_translator;
+        if !self.is_of_kind {
+            let is_translator = capabilities.services.is_translator;
+            tracing::error!(
+                middlebox = self.settings.name,
+                is_translator,
+                "the middlebox is not of the kind that the configuration says; calls through it are refused"
+            );
+        }
+        self.tell(Input::MiddleboxUp(self.settings.index, self.is_of_kind)).await;
+    }
+
     fn open(&mut self, agent: &SimcoAgent, id: PinholeId, pinhole: &Pinhole) {
         self.pinholes.insert(id, State::Asked);
+        self.request(agent, id, pinhole.request(self.settings.lifetime));
+    }
+
+    /// Has a reservation become a pinhole (PEA, RFC 4540 §5.3.6).
+    async fn enable(&mut self, agent: &SimcoAgent, id: PinholeId, pinhole: &Pinhole) {
+        let Some(State::Open(rule)) = self.pinholes.get(&id).copied() else {
+            return self.tell(Input::Verdict(id, Err(Refusal::Unreachable))).await;
+        };
+        self.pinholes.insert(id, State::Enabling(rule));
+        let pinhole = pinhole.enable(self.settings.lifetime);
+        self.request(agent, id, PolicyRequest::EnableReserved { rule, pinhole });
+    }
+
+    fn request(&self, agent: &SimcoAgent, id: PinholeId, request: PolicyRequest) {
         let (agent, answers) = (agent.clone(), self.answers.clone());
-        let request = pinhole.request(self.settings.lifetime);
         tokio::spawn(async move {
             let outcome = agent.request(request).await;
             // Without a receiver everything is over.
@@ -146,7 +184,7 @@ impl Firewall {
 
     async fn close(&mut self, agent: &SimcoAgent, id: PinholeId) {
         match self.pinholes.get(&id).copied() {
-            Some(State::Open(rule)) => {
+            Some(State::Open(rule) | State::Enabling(rule)) => {
                 self.pinholes.remove(&id);
                 self.rules.remove(&rule);
                 agent.release(rule).await;
@@ -166,20 +204,28 @@ impl Firewall {
         outcome: Result<PolicyReply, RequestError>,
     ) {
         let state = self.pinholes.remove(&id);
+        let outside = outcome.as_ref().ok().and_then(outside);
         let granted = outcome.map(|reply| reply.rule());
+        if let Some(State::Enabling(rule)) = state {
+            // Refused, it is still reserved, and to be deleted.
+            self.pinholes.insert(id, State::Open(rule));
+        }
         match (state, granted) {
-            (Some(State::Asked), Ok(Some((rule, lifetime)))) => {
+            (Some(State::Asked | State::Enabling(_)), Ok(Some((rule, lifetime)))) => {
                 self.pinholes.insert(id, State::Open(rule));
                 self.rules.insert(rule, id);
                 agent.hold(rule, self.settings.lifetime.min(lifetime.max(Lifetime::from_secs(1)))).await;
-                self.tell(Input::Verdict(id, Ok(()))).await;
+                self.tell(Input::Verdict(id, Ok(outside))).await;
             }
             (Some(State::Unwanted) | None, Ok(Some((rule, _)))) => self.delete(agent, rule),
-            (Some(State::Asked), Ok(None) | Err(RequestError::Refused(_))) => {
+            (Some(State::Asked | State::Enabling(_)), Ok(None) | Err(RequestError::Refused(_))) => {
                 tracing::warn!(middlebox = self.settings.name, ?granted, "a pinhole is refused");
                 self.tell(Input::Verdict(id, Err(Refusal::Refused))).await;
             }
-            (Some(State::Asked), Err(RequestError::NotConnected | RequestError::Closed(_))) => {
+            (
+                Some(State::Asked | State::Enabling(_)),
+                Err(RequestError::NotConnected | RequestError::Closed(_)),
+            ) => {
                 self.tell(Input::Verdict(id, Err(Refusal::Unreachable))).await;
             }
             (Some(State::Open(_) | State::Unwanted) | None, _) => {}
@@ -199,7 +245,7 @@ impl Firewall {
                 tracing::warn!(middlebox = self.settings.name, %reason, "the session with the middlebox is lost");
                 self.tell(Input::MiddleboxUp(self.settings.index, false)).await;
             }
-            AgentEvent::Opened { .. } => self.tell(Input::MiddleboxUp(self.settings.index, true)).await,
+            AgentEvent::Opened { capabilities } => self.check_kind(&capabilities).await,
             AgentEvent::RefreshRefused { rule, code } => {
                 tracing::warn!(middlebox = self.settings.name, rule = rule.get(), %code, "a refresh is refused");
             }
@@ -242,7 +288,9 @@ impl Firewall {
         for (id, state) in std::mem::take(&mut self.pinholes) {
             match state {
                 State::Open(_) => self.tell(Input::Loss(id)).await,
-                State::Asked => self.tell(Input::Verdict(id, Err(Refusal::Unreachable))).await,
+                State::Asked | State::Enabling(_) => {
+                    self.tell(Input::Verdict(id, Err(Refusal::Unreachable))).await
+                }
                 State::Unwanted => {}
             }
         }
@@ -263,6 +311,23 @@ impl Firewall {
         // Without a receiver everything is over.
         let _over = self.inputs.send(input).await;
     }
+}
+
+/// Returns the address and first port outside that a reply gives, where it gives one port at least.
+fn outside(reply: &PolicyReply) -> Option<SocketAddr> {
+    let tuple = match reply {
+        PolicyReply::Reserve(reserved) => reserved.outside,
+        PolicyReply::Enable(enabled) => enabled.outside,
+        PolicyReply::ReserveStatus { .. }
+        | PolicyReply::EnableStatus { .. }
+        | PolicyReply::DisableStatus { .. }
+        | PolicyReply::Disable { .. }
+        | PolicyReply::LifetimeChange { .. }
+        | PolicyReply::Deletion
+        | PolicyReply::List(_) => return None,
+    };
+    let (address, port, _) = tuple.full()?;
+    (port != 0).then(|| SocketAddr::new(address, port))
 }
 
 /// Answers that wait.

@@ -1,8 +1,8 @@
 //! Session descriptions (RFC 8866), as far as a firewall has to know them: where somebody listens.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use sdp_types::{Connection, Media, Session};
+use sdp_types::{Attribute, Connection, Media, Session};
 
 /// The address and the ports where one side listens for one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,6 +86,73 @@ fn stream(media: &Media, address: IpAddr) -> Result<Vec<Stream>, MediaError> {
     Ok(streams)
 }
 
+/// Returns a session description in which every stream that has an address outside is said to be received there, and in which ICE
+/// (RFC 8839) is not offered; `None` if it is no session description.
+///
+/// Candidates name addresses that a translator does not give out, and checks would come from hosts that no pinhole is for. Streams
+/// that are switched off, or on hold without an address, stay as they are, and so does the line of the origin (RFC 8866 §5.2), which
+/// only identifies the session.
+pub(crate) fn translated(body: &[u8], outside: impl Fn(Stream) -> Option<SocketAddr>) -> Option<Vec<u8>> {
+    let mut session = Session::parse(body).ok()?;
+    let common = session.connection.clone();
+    let mut first = None;
+    for media in session.medias.iter_mut().filter(|media| media.port != 0) {
+        media.attributes.retain(|attribute| !is_of_ice(attribute));
+        let given = is_over_udp(&media.proto).then(|| translate(media, common.as_ref(), &outside)).flatten();
+        match given {
+            Some(given) => first = first.or(Some(given)),
+            None if media.connections.is_empty() => media.connections.extend(common.clone()),
+            None => {}
+        }
+    }
+    session.attributes.retain(|attribute| !is_of_ice(attribute));
+    if let Some(given) = first {
+        let is_inner = |common: &Connection| address(common).is_ok_and(|address| !address.is_unspecified());
+        session.connection = common.map(|common| match is_inner(&common) {
+            true => Connection::from_ip_addr(given.ip()),
+            false => common,
+        });
+    }
+    let mut text = Vec::new();
+    session.write(&mut text).ok()?;
+    Some(text)
+}
+
+/// Rewrites one stream, and returns where it is received outside; `None` if it has no address there.
+fn translate(
+    media: &mut Media,
+    common: Option<&Connection>,
+    outside: &impl Fn(Stream) -> Option<SocketAddr>,
+) -> Option<SocketAddr> {
+    let inner = address(media.connections.first().or(common)?).ok()?;
+    let streams = stream(media, inner).ok()?;
+    let given = outside(*streams.first()?)?;
+    let control_port = |control: &Attribute| {
+        let value = control.value.as_deref()?;
+        value.split(' ').next()?.parse::<u16>().ok()
+    };
+    let elsewhere = streams.get(1).and_then(|stream| outside(*stream));
+    let port = media.port;
+    for control in media.attributes.iter_mut().filter(|attribute| attribute.attribute == "rtcp") {
+        let at = match (elsewhere, control_port(control)) {
+            (Some(at), _) => at,
+            (None, Some(own)) => SocketAddr::new(given.ip(), given.port() + own.saturating_sub(port)),
+            (None, None) => return None,
+        };
+        let connection = Connection::from_ip_addr(at.ip());
+        let (network, family) = (connection.nettype, connection.addrtype);
+        control.value = Some(format!("{} {network} {family} {}", at.port(), at.ip()));
+    }
+    media.port = given.port();
+    media.connections = vec![Connection::from_ip_addr(given.ip())];
+    Some(given)
+}
+
+fn is_of_ice(attribute: &Attribute) -> bool {
+    let name = attribute.attribute.as_str();
+    name.starts_with("ice-") || ["candidate", "end-of-candidates", "remote-candidates"].contains(&name)
+}
+
 fn address(connection: &Connection) -> Result<IpAddr, MediaError> {
     unicast(&connection.connection_address)
 }
@@ -163,5 +230,51 @@ mod tests {
         let many = format!("c=IN IP4 192.0.2.1|t=0 0|{}", "m=audio 6000 RTP/AVP 0|".repeat(5));
         assert_eq!(read(&many), Err(MediaError::TooMany));
         assert_eq!(streams(b"\xff\x00", 4), Err(MediaError::Malformed));
+    }
+
+    fn rewritten(lines: &str) -> String {
+        let text = format!("v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\n{lines}").replace('|', "\r\n");
+        let outside = |stream: Stream| {
+            let given = if stream.address.is_ipv4() { "198.51.100.1" } else { "2001:db8::1" };
+            let is_inside = stream
+                .address
+                .to_string()
+                .starts_with(["10.", "fd00"][usize::from(!stream.address.is_ipv4())]);
+            is_inside.then(|| SocketAddr::new(given.parse().unwrap(), stream.port + 20_000))
+        };
+        let text = String::from_utf8(translated(text.as_bytes(), outside).unwrap()).unwrap();
+        text.replace("\r\n", "|").split_once("s=-|").unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn streams_are_said_to_be_where_the_translator_receives_them() {
+        for (lines, expected) in [
+            (
+                "c=IN IP4 10.0.0.1|t=0 0|m=audio 6000 RTP/AVP 0|a=sendrecv|",
+                "c=IN IP4 198.51.100.1|t=0 0|m=audio 26000 RTP/AVP 0|c=IN IP4 198.51.100.1|a=sendrecv|",
+            ),
+            (
+                "t=0 0|m=audio 6000 RTP/AVP 0|c=IN IP6 fd00::3|a=rtcp:6001|m=video 6100 RTP/AVP 31|c=IN IP4 10.0.0.1|a=rtcp:7001 IN IP4 10.0.0.2|",
+                "t=0 0|m=audio 26000 RTP/AVP 0|c=IN IP6 2001:db8::1|a=rtcp:26001 IN IP6 2001:db8::1|m=video 26100 RTP/AVP 31|c=IN IP4 198.51.100.1|a=rtcp:27001 IN IP4 198.51.100.1|",
+            ),
+        ] {
+            assert_eq!(rewritten(lines), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_off_on_hold_or_not_translated_stays_and_nobody_is_offered_ice() {
+        for lines in [
+            "c=IN IP4 0.0.0.0|t=0 0|m=audio 6000 RTP/AVP 0|c=IN IP4 0.0.0.0|a=inactive|",
+            "c=IN IP4 10.0.0.1|t=0 0|m=audio 0 RTP/AVP 0|",
+            "c=IN IP4 203.0.113.9|t=0 0|m=audio 6000 RTP/AVP 0|c=IN IP4 203.0.113.9|a=mid:1|",
+        ] {
+            assert_eq!(rewritten(lines), lines);
+        }
+        let ice = "c=IN IP4 10.0.0.1|t=0 0|a=ice-lite|m=audio 6000 RTP/AVP 0|a=ice-ufrag:x|a=candidate:1 1 UDP 1 10.0.0.1 6000 typ host|m=audio 0 RTP/AVP 0|";
+        let expected =
+            "c=IN IP4 198.51.100.1|t=0 0|m=audio 26000 RTP/AVP 0|c=IN IP4 198.51.100.1|m=audio 0 RTP/AVP 0|";
+        assert_eq!(rewritten(ice), expected);
+        assert_eq!(translated(b"\xff", |_| None), None);
     }
 }

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use simco::filter::Network;
 use simco::{
-    AddressTuple, Direction, EnableParameters, EnableParity, EnableRequest, Lifetime, Location,
-    PolicyRequest, TransportProtocol,
+    AddressTuple, Direction, EnableParameters, EnableParity, EnableRequest, IpVersion, Lifetime, Location,
+    NatMode, PolicyRequest, ReserveParameters, ReserveParity, ReserveRequest, TransportProtocol,
 };
 
 use crate::media::Stream;
@@ -18,6 +18,8 @@ pub struct Pinhole {
     pub(crate) towards: Stream,
     pub(crate) from: Source,
     direction: Direction,
+    /// The middlebox translates: the listener inside is reached at an address that the middlebox gives out.
+    pub(crate) is_translated: bool,
 }
 
 /// The hosts from which media come; the port is never known before the first packet.
@@ -29,6 +31,8 @@ pub(crate) enum Source {
     Inside(Network),
     /// Any host outside, because the other side has not said where it is.
     Outside,
+    /// Nobody yet: the address outside is only reserved, because the other side has not said where it is.
+    Nobody,
 }
 
 /// Returns whether an address is in one of the networks behind a middlebox.
@@ -44,7 +48,7 @@ pub(crate) fn needed(
     source: Option<IpAddr>,
 ) -> Vec<Pinhole> {
     let is_source_inside = source.map(|address| is_inside(internal, address));
-    let pinhole = |from, direction| Pinhole { middlebox, towards, from, direction };
+    let pinhole = |from, direction| Pinhole { middlebox, towards, from, direction, is_translated: false };
     match (is_inside(internal, towards.address), source, is_source_inside) {
         (true, _, Some(true)) | (false, _, Some(false)) => Vec::new(),
         (true, Some(host), _) => vec![pinhole(Source::Host(host), Direction::Inbound)],
@@ -58,6 +62,27 @@ pub(crate) fn needed(
     }
 }
 
+/// Returns the pinhole that media towards a stream need on a middlebox that translates, between a listener and a sender of whom one
+/// is inside: towards the inside it has an address of its own outside, at first only reserved; towards the outside there is none
+/// before the sender is known, for a wildcard has no translation.
+pub(crate) fn needed_of_translator(
+    internal: &[Network],
+    towards: Stream,
+    source: Option<IpAddr>,
+) -> Option<Pinhole> {
+    let pinhole = |from, direction, is_translated| Pinhole {
+        middlebox: TRANSLATOR,
+        towards,
+        from,
+        direction,
+        is_translated,
+    };
+    if is_inside(internal, towards.address) {
+        return Some(pinhole(source.map_or(Source::Nobody, Source::Host), Direction::Inbound, true));
+    }
+    source.map(|host| pinhole(Source::Host(host), Direction::Outbound, false))
+}
+
 impl Pinhole {
     /// Returns whether this one lets everything pass that the other would.
     pub(crate) fn covers(&self, other: &Self) -> bool {
@@ -65,16 +90,43 @@ impl Pinhole {
             || match (self.from, other.from) {
                 (Source::Outside, Source::Host(_)) => true,
                 (Source::Inside(network), Source::Host(host)) => contains(&network, host),
-                (Source::Host(_) | Source::Inside(_) | Source::Outside, _) => false,
+                // What is open is reserved, too.
+                (Source::Host(_), Source::Nobody) => true,
+                (Source::Host(_) | Source::Inside(_) | Source::Outside | Source::Nobody, _) => false,
             };
         self.middlebox == other.middlebox
             && self.towards == other.towards
             && self.direction == other.direction
+            && self.is_translated == other.is_translated
             && is_wide_enough
     }
 
-    /// Returns the request that opens it (PER, RFC 4540 §5.3.5).
+    /// Returns whether both are for the same listener inside, behind the same translator.
+    pub(crate) fn shares_translation(&self, other: &Self) -> bool {
+        self.is_translated && other.is_translated && self.towards == other.towards
+    }
+
+    /// Returns whether it only reserves an address.
+    pub(crate) fn is_reservation(&self) -> bool {
+        self.from == Source::Nobody
+    }
+
+    /// Returns the reservation that comes before this pinhole.
+    pub(crate) const fn reserved(self) -> Self {
+        Self { from: Source::Nobody, ..self }
+    }
+
+    /// Returns the request that opens it (PER, RFC 4540 §5.3.5), or reserves its address outside (PRR, §5.3.4).
     pub(crate) fn request(&self, lifetime: Lifetime) -> PolicyRequest {
+        if self.from == Source::Nobody {
+            let parameters = reservation(self.towards);
+            return PolicyRequest::Reserve(ReserveRequest { parameters, lifetime, group: None });
+        }
+        PolicyRequest::Enable(self.enable(lifetime))
+    }
+
+    /// Returns the content of PER and PEA.
+    pub(crate) fn enable(&self, lifetime: Lifetime) -> EnableRequest {
         let Stream { address, port, ports } = self.towards;
         let (here, there) = match self.direction {
             Direction::Inbound => (Location::INTERNAL, Location::EXTERNAL),
@@ -84,7 +136,7 @@ impl Pinhole {
         let (from, prefix_length) = match self.from {
             Source::Host(host) => (host, None),
             Source::Inside(network) => (network.address(), Some(network.prefix_length())),
-            Source::Outside => (unspecified(address), Some(0)),
+            Source::Outside | Source::Nobody => (unspecified(address), Some(0)),
         };
         let mut sender = AddressTuple::host(there, TransportProtocol::UDP, from, 0, 1);
         if let Some(prefix_length) = prefix_length {
@@ -92,13 +144,27 @@ impl Pinhole {
         }
         let is_inbound = here == Location::INTERNAL;
         let (internal, external) = if is_inbound { (listener, sender) } else { (sender, listener) };
-        PolicyRequest::Enable(EnableRequest {
+        EnableRequest {
             parameters: EnableParameters { parity: EnableParity::Any, direction: self.direction },
             internal,
             external,
             lifetime,
             group: None,
-        })
+        }
+    }
+}
+
+/// Returns the reservation for a stream: as many ports in a row, the first even where it is, for media and their control protocol go
+/// in pairs (RFC 3550 §11).
+fn reservation(stream: Stream) -> ReserveParameters {
+    let version = IpVersion::of(stream.address);
+    ReserveParameters {
+        nat_mode: Some(NatMode::Traditional),
+        parity: if stream.port.is_multiple_of(2) { ReserveParity::Even } else { ReserveParity::Any },
+        inside_version: Some(version),
+        outside_version: Some(version),
+        protocol: TransportProtocol::UDP,
+        port_range: stream.ports,
     }
 }
 
@@ -112,6 +178,9 @@ fn unspecified(like: IpAddr) -> IpAddr {
         IpAddr::V6(_) => IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED),
     }
 }
+
+/// The place of a middlebox that translates: it is the only one.
+const TRANSLATOR: usize = 0;
 
 #[cfg(test)]
 mod tests {
@@ -168,5 +237,25 @@ mod tests {
         let [other] = needed(1, &inside(), stream("10.1.8.3"), None)[..] else { panic!() };
         assert!(wide.covers(&narrow) && wide.covers(&wide) && narrow.covers(&narrow));
         assert!(!narrow.covers(&wide) && !other.covers(&wide));
+    }
+
+    #[test]
+    fn a_translator_reserves_first_and_opens_once_both_ends_are_known() {
+        let inner = |source: Option<&str>| {
+            let source = source.map(|source| source.parse().unwrap());
+            needed_of_translator(&inside(), stream("10.1.8.3"), source).unwrap()
+        };
+        let PolicyRequest::Reserve(request) = inner(None).request(Lifetime::from_secs(60)) else { panic!() };
+        assert_eq!(
+            (request.parameters.port_range, request.parameters.parity, request.parameters.nat_mode),
+            (2, ReserveParity::Even, Some(NatMode::Traditional))
+        );
+        let open = inner(Some("192.0.2.9"));
+        assert!(matches!(open.request(Lifetime::from_secs(60)), PolicyRequest::Enable(_)));
+        assert!(open.covers(&inner(None)) && !inner(None).covers(&open));
+        assert!(open.shares_translation(&inner(Some("192.0.2.8"))) && open.reserved() == inner(None));
+        assert_eq!(needed_of_translator(&inside(), stream("192.0.2.9"), None), None);
+        let outer = needed_of_translator(&inside(), stream("192.0.2.9"), "10.1.8.3".parse().ok()).unwrap();
+        assert!(!outer.is_translated);
     }
 }

@@ -29,7 +29,7 @@ pub(crate) enum Input {
     /// A connection has ended, or could not be opened.
     Ended(Connection),
     /// A middlebox has decided about a pinhole.
-    Verdict(PinholeId, Result<(), Refusal>),
+    Verdict(PinholeId, Result<Option<SocketAddr>, Refusal>),
     /// A pinhole is gone.
     Loss(PinholeId),
     /// A name of a next hop was looked up.
@@ -247,6 +247,7 @@ impl Server {
         while let Some(demand) = self.calls.poll_demand() {
             let (middlebox, wish) = match demand {
                 Demand::Open { id, pinhole } => (pinhole.middlebox, Wish::Open(id, pinhole)),
+                Demand::Enable { id, pinhole } => (pinhole.middlebox, Wish::Enable(id, pinhole)),
                 Demand::Close { id, middlebox } => (middlebox, Wish::Close(id)),
             };
             if let Some(wishes) = self.wishes.get(middlebox) {
@@ -264,6 +265,7 @@ impl Server {
         let needs_a_restart = self.settings.needs_a_restart(&settings).join(", ");
         let mut calls = settings.calls.clone();
         calls.internal.clone_from(&self.settings.calls.internal);
+        calls.is_translated = self.settings.calls.is_translated;
         self.calls.set_settings(calls);
         self.sockets.set_tls(settings.tls.clone());
         if let Err(error) = self.followers.follow(&settings.dns, settings.calls.names()) {
@@ -283,8 +285,9 @@ impl Server {
             "the configuration is read again: routes, certificates, limits, records, metrics"
         );
         let internal = std::mem::take(&mut self.settings.calls.internal);
+        let is_translated = self.settings.calls.is_translated;
         self.settings = settings;
-        self.settings.calls.internal = internal;
+        (self.settings.calls.internal, self.settings.calls.is_translated) = (internal, is_translated);
     }
 
     fn page(&self) -> String {

@@ -1,7 +1,7 @@
 //! The state of one call: its two legs, its exchanges and its pinholes.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use sip::{Dialog, Essentials, Flow, Method, Request, Response, SipUri, TransactionId};
@@ -81,6 +81,12 @@ pub(crate) struct Held {
     pub(crate) is_open: bool,
     /// The exchange that asked for it and has not succeeded yet.
     pub(crate) exchange: Option<u32>,
+    /// It is part of the call, whatever becomes of the exchange that has changed it.
+    pub(crate) is_kept: bool,
+    /// The address and first port outside at which the listener is reached, where a translator gave one.
+    pub(crate) outside: Option<SocketAddr>,
+    /// The pinhole that a reservation becomes as soon as it is made.
+    pub(crate) then: Option<Pinhole>,
 }
 
 /// A request of one side on its way to the other, with all that comes back.
@@ -151,11 +157,6 @@ impl Call {
     /// Returns whether an exchange still waits for the firewall.
     pub(crate) fn waits(&self, number: u32) -> bool {
         self.pinholes.iter().any(|held| held.exchange == Some(number) && !held.is_open)
-    }
-
-    /// Returns the address media of a side come from, as far as its session description says.
-    pub(crate) fn source(&self, side: Side) -> Option<IpAddr> {
-        self.leg(side).streams.first().map(|stream| stream.address)
     }
 
     /// Returns when something has to happen by itself: the firewall's patience, or the call's.

@@ -1,5 +1,8 @@
 //! A request on its way from one side to the other.
 
+use std::net::IpAddr;
+
+use bytes::Bytes;
 use sip::{Flow, HeaderName, Method, Request, Response, Status};
 use virtual_time::Instant;
 
@@ -8,7 +11,7 @@ use super::call::{Call, Side, Step};
 use super::ending::Ending;
 use super::{Calls, Purpose, forward};
 use crate::media::{self, Stream};
-use crate::pinhole::{Pinhole, needed};
+use crate::pinhole::{Pinhole, is_inside, needed, needed_of_translator};
 
 impl Calls {
     /// Opens what media towards the asker need, and passes the request on once that is open.
@@ -22,7 +25,8 @@ impl Calls {
                 Ok(streams) => streams,
                 Err(denial) => return self.deny(now, call, number, &denial),
             };
-            let pinholes = self.needed(call, side, &streams);
+            let source = source(&call.leg(side.other()).streams);
+            let pinholes = self.needed(call, side, &streams, source);
             if let Some(exchange) = call.exchange(number) {
                 (exchange.has_offer, exchange.offered) = (true, Some(streams));
             }
@@ -65,8 +69,20 @@ impl Calls {
     }
 
     /// Returns the pinholes for media towards one side, through every middlebox that they cross.
-    pub(super) fn needed(&self, call: &Call, towards: Side, streams: &[Stream]) -> Vec<Pinhole> {
-        let source = call.source(towards.other());
+    pub(super) fn needed(
+        &self,
+        call: &Call,
+        towards: Side,
+        streams: &[Stream],
+        source: Option<IpAddr>,
+    ) -> Vec<Pinhole> {
+        if self.settings.is_translated {
+            let Some(internal) = self.settings.internal.first().filter(|_| self.is_translated(call)) else {
+                return Vec::new();
+            };
+            let of = |stream: &Stream| needed_of_translator(internal, *stream, source);
+            return streams.iter().filter_map(of).collect();
+        }
         let boxes = || self.settings.internal.iter().enumerate();
         streams
             .iter()
@@ -74,10 +90,54 @@ impl Calls {
             .collect()
     }
 
+    /// Opens what an answer of one side needs, and returns whether the exchange has to wait. Through a translator media towards the
+    /// other side need theirs now, too, for now it is known where they come from.
+    pub(super) fn open_for_answer(
+        &mut self,
+        now: Instant,
+        call: &mut Call,
+        number: u32,
+        side: Side,
+        streams: &[Stream],
+        offered: Option<Vec<Stream>>,
+    ) -> bool {
+        let other = side.other();
+        let offered = offered.unwrap_or_else(|| call.leg(other).streams.clone());
+        let pinholes = self.needed(call, side, streams, source(&offered));
+        if self.settings.is_translated {
+            let back = self.needed(call, other, &offered, source(streams));
+            self.open(now, call, number, other, back);
+        }
+        self.open(now, call, number, side, pinholes)
+    }
+
+    /// Returns whether a call crosses a translator: one side speaks from inside, the other from outside.
+    fn is_translated(&self, call: &Call) -> bool {
+        let is_inside = |internal: &Vec<_>, side| is_inside(internal, call.leg(side).flow.remote.ip());
+        let crosses = |internal| is_inside(internal, Side::A) != is_inside(internal, Side::B);
+        self.settings.is_translated && self.settings.internal.first().is_some_and(crosses)
+    }
+
+    /// Returns a session description as the other side has to see it: with the addresses that a translator has given out.
+    pub(super) fn translated(&self, call: &Call, body: &Bytes) -> Bytes {
+        if body.is_empty() || !self.is_translated(call) {
+            return body.clone();
+        }
+        media::translated(body, |stream| {
+            let held = call.pinholes.iter().filter(|held| held.pinhole.towards == stream);
+            held.filter_map(|held| held.outside).next()
+        })
+        .map_or_else(|| body.clone(), Bytes::from)
+    }
+
     /// Passes the request of an exchange on.
     pub(super) fn forward_request(&mut self, now: Instant, call: &mut Call, number: u32) {
         let Some(exchange) = call.exchange(number) else { return };
-        let (to, original) = (exchange.from.other(), exchange.request.clone());
+        let (to, mut original) = (exchange.from.other(), exchange.request.clone());
+        if exchange.has_media() {
+            original.body = self.translated(call, &original.body);
+        }
+        let Some(exchange) = call.exchange(number) else { return };
         let hops = exchange.essentials.max_forwards.unwrap_or(70).saturating_sub(1).min(70);
         let flow = self.way(call, to);
         let contact = self.contact(call, flow);
@@ -145,7 +205,7 @@ impl Calls {
         if number == 1 {
             return self.end(now, call, Ending::denied(denial), None);
         }
-        self.close(call, |held| held.exchange == Some(number));
+        self.close_of_exchange(call, number);
         let Some(exchange) = call.exchange(number) else { return };
         let is_answered = exchange.is_answered();
         exchange.step = Step::Done;
@@ -186,18 +246,20 @@ impl Calls {
         let Ok(streams) = self.read_media(call, side, kind.as_deref(), &ack.body) else {
             return self.end(now, call, Ending::BAD_MEDIA, None);
         };
-        let pinholes = self.needed(call, side, &streams);
+        let waits = self.open_for_answer(now, call, number, side, &streams, None);
         if let Some(exchange) = call.exchange(number) {
             exchange.offered = Some(streams);
         }
-        if !self.open(now, call, number, side, pinholes) {
+        if !waits {
             self.pass_ack(call, number, &ack);
         }
     }
 
     /// Acknowledges to the other side with what the asker's ACK says.
     pub(super) fn pass_ack(&mut self, call: &mut Call, number: u32, ack: &Request) {
-        self.acknowledge(call, number, Some(ack));
+        let mut ack = ack.clone();
+        ack.body = self.translated(call, &ack.body);
+        self.acknowledge(call, number, Some(&ack));
         self.commit(call, number);
         if let Some(exchange) = call.exchange(number) {
             exchange.settle();
@@ -228,12 +290,13 @@ impl Calls {
             call.leg_mut(from).streams = streams;
         }
         for held in call.pinholes.iter_mut().filter(|held| held.exchange == Some(number)) {
-            held.exchange = None;
+            (held.exchange, held.is_kept) = (None, true);
         }
         if !has_media {
             return;
         }
-        let all = |side| self.needed(call, side, &call.leg(side).streams);
+        let from = |side: Side| source(&call.leg(side.other()).streams);
+        let all = |side| self.needed(call, side, &call.leg(side).streams, from(side));
         let wanted: Vec<Pinhole> = all(Side::A).into_iter().chain(all(Side::B)).collect();
         self.close(call, |held| {
             held.exchange.is_none() && !wanted.iter().any(|pinhole| held.pinhole.covers(pinhole))
@@ -270,6 +333,11 @@ impl Calls {
         call.forks.push((fork.to_owned(), tag.clone()));
         tag
     }
+}
+
+/// Returns the address that media of a side come from, as far as its session description says.
+fn source(streams: &[Stream]) -> Option<IpAddr> {
+    streams.first().map(|stream| stream.address)
 }
 
 /// Forks that are told apart.

@@ -1,5 +1,7 @@
 //! The demands that calls make of the firewall, and what becomes of them.
 
+use std::net::SocketAddr;
+
 use virtual_time::Instant;
 
 use super::Calls;
@@ -15,6 +17,13 @@ pub enum Demand {
         /// The number by which the call knows the pinhole.
         id: PinholeId,
         /// The pinhole that is to be opened.
+        pinhole: Pinhole,
+    },
+    /// Open what was reserved under this number.
+    Enable {
+        /// The number with which the reservation was asked for.
+        id: PinholeId,
+        /// The pinhole that the reservation becomes.
         pinhole: Pinhole,
     },
     /// Close a pinhole, whether it is open or still being asked for.
@@ -38,6 +47,12 @@ pub enum Refusal {
     /// The middlebox did not answer in time.
     #[error("the firewall does not answer")]
     Silent,
+    /// The middlebox translates and should not, or does not and should.
+    #[error("the middlebox is of another kind than the configuration says")]
+    OtherKind,
+    /// The middlebox translates otherwise than the other side was told.
+    #[error("the translator gives another address than before")]
+    OtherAddress,
 }
 
 impl Refusal {
@@ -46,6 +61,8 @@ impl Refusal {
             Self::Refused => "refused",
             Self::Unreachable => "unreachable",
             Self::Silent => "silent",
+            Self::OtherKind => "other_kind",
+            Self::OtherAddress => "other_address",
         }
     }
 }
@@ -53,8 +70,15 @@ impl Refusal {
 impl Calls {
     pub(super) fn ask(&mut self, call: &mut Call, exchange: Option<u32>, towards: Side, pinhole: Pinhole) {
         let id = PinholeId(self.draw());
+        let has_translation = call.pinholes.iter().any(|held| held.pinhole.shares_translation(&pinhole));
+        // A translator is asked for the address first; what it has for a listener already serves its other pinholes, too.
+        let (pinhole, then) = match pinhole.is_translated && !has_translation && !pinhole.is_reservation() {
+            true => (pinhole.reserved(), Some(pinhole)),
+            false => (pinhole, None),
+        };
         self.pinholes.insert(id, call.id);
-        call.pinholes.push(Held { id, pinhole, towards, is_open: false, exchange });
+        let (is_open, is_kept, outside) = (false, false, None);
+        call.pinholes.push(Held { id, pinhole, towards, is_open, exchange, is_kept, outside, then });
         self.demands.push_back(Demand::Open { id, pinhole });
     }
 
@@ -71,17 +95,47 @@ impl Calls {
         });
     }
 
+    /// Opens a reservation for a pinhole that needs it, at once or when it has been made; returns whether there is one.
+    pub(super) fn open_what_is_reserved(&mut self, call: &mut Call, number: u32, pinhole: &Pinhole) -> bool {
+        let is_it = |held: &&mut Held| {
+            held.pinhole.is_reservation() && held.then.is_none() && held.pinhole.shares_translation(pinhole)
+        };
+        let Some(held) = call.pinholes.iter_mut().find(is_it) else { return false };
+        held.exchange = Some(number);
+        if held.is_open {
+            (held.pinhole, held.is_open) = (*pinhole, false);
+            self.demands.push_back(Demand::Enable { id: held.id, pinhole: *pinhole });
+        } else {
+            held.then = Some(*pinhole);
+        }
+        true
+    }
+
+    /// Closes what an exchange has opened that fails; what the call had before stays.
+    pub(super) fn close_of_exchange(&mut self, call: &mut Call, number: u32) {
+        self.close(call, |held| held.exchange == Some(number) && !held.is_kept);
+        for held in call.pinholes.iter_mut().filter(|held| held.exchange == Some(number)) {
+            held.exchange = None;
+        }
+    }
+
     pub(super) fn on_verdict(
         &mut self,
         now: Instant,
         call: &mut Call,
         id: PinholeId,
-        verdict: Result<(), Refusal>,
+        verdict: Result<Option<SocketAddr>, Refusal>,
     ) {
+        let verdict = verdict.and_then(|outside| is_as_told(call, id, outside));
         let Some(held) = call.pinholes.iter_mut().find(|held| held.id == id) else { return };
         let exchange = held.exchange;
         match verdict {
-            Ok(()) => {
+            Ok(outside) => {
+                held.outside = outside.or(held.outside);
+                if let Some(pinhole) = held.then.take() {
+                    held.pinhole = pinhole;
+                    return self.demands.push_back(Demand::Enable { id, pinhole });
+                }
                 held.is_open = true;
                 self.counters.granted += 1;
                 call.record.pinholes += 1;
@@ -108,6 +162,11 @@ impl Calls {
         let Some(at) = call.pinholes.iter().position(|held| held.id == id) else { return };
         let held = call.pinholes.remove(at);
         self.pinholes.remove(&id);
+        if held.pinhole.is_translated {
+            // The other side has been told an address that may be somebody else's by now.
+            tracing::warn!(call = call.record.call_id, "a translation is gone, and the call ends");
+            return self.end(now, call, Ending::NO_PINHOLE, None);
+        }
         self.counters.reopened += 1;
         tracing::warn!(call = call.record.call_id, "a pinhole is gone and is opened again");
         let exchange = held.exchange.filter(|_| !held.is_open);
@@ -159,5 +218,24 @@ impl Calls {
             let ending = if call.is_up { Ending::TOO_LONG } else { Ending::NO_ANSWER };
             self.end(now, call, ending, None);
         }
+    }
+}
+
+/// Checks that a translator gives a listener the address that the other side was told, or will be.
+fn is_as_told(
+    call: &Call,
+    id: PinholeId,
+    outside: Option<SocketAddr>,
+) -> Result<Option<SocketAddr>, Refusal> {
+    let Some(held) = call.pinholes.iter().find(|held| held.id == id) else { return Ok(outside) };
+    if !held.pinhole.is_translated {
+        return Ok(None);
+    }
+    let is_of_listener = |other: &&Held| other.pinhole.shares_translation(&held.pinhole);
+    let told = call.pinholes.iter().filter(is_of_listener).find_map(|other| other.outside);
+    match (outside, told) {
+        (None, _) => Err(Refusal::OtherAddress),
+        (Some(given), Some(told)) if given != told => Err(Refusal::OtherAddress),
+        (Some(_), _) => Ok(outside),
     }
 }

@@ -146,15 +146,10 @@ impl Calls {
                 }
                 Err(_) => return self.end(now, call, Ending::BAD_MEDIA, None),
             };
-            let source = call.exchange(number).and_then(|exchange| exchange.offered.clone());
-            let asker = side.other();
-            let before = source.map(|streams| core::mem::replace(&mut call.leg_mut(asker).streams, streams));
-            let pinholes = self.needed(call, side, &streams);
-            if let Some(before) = before {
-                call.leg_mut(asker).streams = before;
-            }
+            let offered = call.exchange(number).and_then(|exchange| exchange.offered.clone());
+            let waits = self.open_for_answer(now, call, number, side, &streams, offered);
             call.leg_mut(side).streams = streams;
-            if self.open(now, call, number, side, pinholes) {
+            if waits {
                 if let Some(exchange) = call.exchange(number) {
                     exchange.step = Step::OpenForResponse(response, essentials);
                 }
@@ -234,9 +229,13 @@ impl Calls {
         let Some(mut passed) = self.response(call, number, response.status, fork) else { return };
         let Some(exchange) = call.exchange(number) else { return };
         let (from, server) = (exchange.from, exchange.server);
-        let (is_invite, refreshes_target) = (exchange.is_invite(), exchange.refreshes_target());
+        let (is_invite, is_media) = (exchange.is_invite(), exchange.has_media());
+        let refreshes_target = exchange.refreshes_target();
         let contact = refreshes_target.then(|| self.contact(call, call.leg(from).flow));
         forward::complete_response(&mut passed, response, contact.as_deref());
+        if is_media {
+            passed.body = self.translated(call, &response.body);
+        }
         for route in record_routes(call, number) {
             passed.headers.push(HeaderName::RecordRoute, route);
         }
@@ -296,7 +295,7 @@ impl Calls {
         exchange.step = Step::Done;
         let server = exchange.server;
         self.endpoint.respond(now, server, &passed);
-        self.close(call, |held| held.exchange == Some(number));
+        self.close_of_exchange(call, number);
     }
 
     pub(super) fn on_failed(&mut self, now: Instant, transaction: TransactionId, failure: Failure) {

@@ -17,6 +17,8 @@ pub struct CallSettings {
     pub routes: Vec<Route>,
     /// The networks behind each middlebox, in the order of the configuration.
     pub internal: Vec<Vec<Network>>,
+    /// The middlebox, which is then the only one, translates addresses; default no.
+    pub is_translated: bool,
     /// How long the firewall may take to answer; default 2 s.
     pub firewall_patience: Duration,
     /// How long a call may ring; default 180 s.
@@ -88,6 +90,7 @@ impl CallSettings {
         Self {
             routes,
             internal,
+            is_translated: false,
             firewall_patience: Duration::from_secs(2),
             longest_ringing: Duration::from_secs(180),
             longest_call: Duration::from_secs(12 * 3600),
@@ -110,12 +113,13 @@ impl CallSettings {
     }
 
     /// Returns whether somebody who speaks from `peer` may have pinholes towards `address`: they have to be on the same side
-    /// of every middlebox. Otherwise anybody outside could name a server inside and have the firewall opened towards it.
+    /// of every middlebox. Otherwise anybody outside could name a server inside and have the firewall opened towards it. With a
+    /// translator this holds for all, for which descriptions are rewritten is decided by who speaks.
     pub(crate) fn may_name(&self, peer: IpAddr, address: IpAddr) -> bool {
         let is_trusted = crate::pinhole::is_inside(&self.may_speak_for_others, peer);
         let same_side = |internal: &Vec<Network>| {
             crate::pinhole::is_inside(internal, peer) == crate::pinhole::is_inside(internal, address)
         };
-        is_trusted || self.internal.iter().all(same_side)
+        (is_trusted && !self.is_translated) || self.internal.iter().all(same_side)
     }
 }

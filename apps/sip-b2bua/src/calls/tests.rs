@@ -5,6 +5,7 @@ mod chaos;
 mod extensions;
 mod faults;
 mod hostile;
+mod translated;
 
 use core::time::Duration;
 use std::net::SocketAddr;
@@ -32,6 +33,9 @@ struct World {
     transport: Transport,
     /// What the firewall says, and when it is asked; `None`: nothing, until the test says it.
     verdict: Option<Result<(), Refusal>>,
+    /// The port outside that the translator gives next.
+    outside: u16,
+    translations: std::collections::BTreeMap<(std::net::IpAddr, u16), SocketAddr>,
     /// Pinholes that the firewall was asked for and that were not closed.
     open: Vec<(PinholeId, Pinhole)>,
     asked: usize,
@@ -69,6 +73,8 @@ impl World {
             callee: endpoint(CALLEE, 3),
             transport,
             verdict: Some(Ok(())),
+            outside: 20_000,
+            translations: std::collections::BTreeMap::new(),
             open: Vec::new(),
             asked: 0,
             trace: Vec::new(),
@@ -120,9 +126,14 @@ impl World {
                 self.asked += 1;
                 self.trace.push(format!("open {}", pinhole.towards.address));
                 self.open.push((id, pinhole));
-                if let Some(verdict) = self.verdict {
-                    self.calls.handle_verdict(self.now, id, verdict);
-                }
+                self.decide(id, pinhole);
+            }
+            Demand::Enable { id, pinhole } => {
+                self.trace.push(format!("enable {} {:?}", pinhole.towards.address, pinhole.from));
+                let held = self.open.iter_mut().find(|(other, _)| *other == id).unwrap();
+                assert!(held.1.is_reservation(), "only what is reserved can be opened");
+                held.1 = pinhole;
+                self.decide(id, pinhole);
             }
             Demand::Close { id, .. } => {
                 let at = self.open.iter().position(|(other, _)| *other == id).unwrap();
@@ -130,6 +141,19 @@ impl World {
                 self.trace.push(format!("close {}", pinhole.towards.address));
             }
         }
+    }
+
+    /// The firewall says what it has to say about a pinhole; a translator gives each listener one address.
+    fn decide(&mut self, id: PinholeId, pinhole: Pinhole) {
+        let Some(verdict) = self.verdict else { return };
+        let outside = pinhole.is_translated.then(|| {
+            let listener = pinhole.towards;
+            *self.translations.entry((listener.address, listener.port)).or_insert_with(|| {
+                self.outside += 100;
+                SocketAddr::new("198.51.100.1".parse().unwrap(), self.outside)
+            })
+        });
+        self.calls.handle_verdict(self.now, id, verdict.map(|()| outside));
     }
 
     /// Lets time pass, with all that is due in it.

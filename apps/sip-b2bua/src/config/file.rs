@@ -104,8 +104,19 @@ pub(super) struct MiddleboxTable {
     pub(super) streams: Option<u16>,
     pub(super) identity: Option<String>,
     pub(super) key_file: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) kind: KindOfMiddlebox,
     pub(super) internal: Vec<String>,
     pub(super) lifetime_s: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum KindOfMiddlebox {
+    #[default]
+    Filter,
+    /// A network address translator.
+    Nat,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]

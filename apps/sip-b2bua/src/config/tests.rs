@@ -14,6 +14,8 @@ addresses = ["192.0.2.254"]
 internal = ["10.0.0.0/8"]
 "#;
 
+const SECOND_NAT: &str = "[[middleboxes]]\nname = \"nat\"\nkind = \"nat\"\naddresses = [\"192.0.2.253\"]\ninternal = [\"10.0.0.0/8\"]\n";
+
 fn error(text: &str) -> String {
     Settings::parse(text, Path::new(".")).unwrap_err().to_string()
 }
@@ -58,6 +60,7 @@ fn every_error_names_key_value_and_bound() {
             "listen.tls = 192.0.2.1:5061: only with",
         ),
         (change("to =", "transport = \"tls\"\nto ="), "routes[0].to = 192.0.2.9:5060: listen.tls has no"),
+        (add(SECOND_NAT), "middleboxes.kind = nat: a middlebox that translates has to be the only one"),
         (change("to =", "tls_name = \"x\"\nto ="), "routes[0].tls_name = x: only with"),
         (add("[tls]\ncertificate = \"none\"\nkey = \"none\"\n"), "tls.certificate = ./none: "),
         (add("[authentication]\nrealm = \"a\\\"b\"\nusers = {}\n"), "authentication.realm = a\"b: "),

@@ -14,8 +14,8 @@ use simco_agent::{Carrier, Middlebox, Transport as SimcoCarrier};
 use sip::{Flow, Host, MessageLimits, Transport};
 
 use super::file::{
-    AuthenticationTable, CallsTable, ConfigFile, LimitsTable, MiddleboxTable, RouteTable, SctpTable,
-    SimcoTransport, SipTransport,
+    AuthenticationTable, CallsTable, ConfigFile, KindOfMiddlebox, LimitsTable, MiddleboxTable, RouteTable,
+    SctpTable, SimcoTransport, SipTransport,
 };
 use super::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings, TlsSettings};
 use crate::calls::{AuthenticationSettings, CallSettings, HopName, NextHop, Route};
@@ -51,7 +51,12 @@ pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, Conf
     }
     let calls = calls(&file.calls, &file.limits, CallSettings::new(routes, internal))?;
     let authentication = file.authentication.map(authentication).transpose()?;
-    let calls = CallSettings { authentication, ..calls };
+    let is_translated = middleboxes.iter().any(|middlebox| middlebox.is_translator);
+    if is_translated && middleboxes.len() > 1 {
+        let bound = "a middlebox that translates has to be the only one";
+        return Err(value("middleboxes.kind", "nat", bound));
+    }
+    let calls = CallSettings { authentication, is_translated, ..calls };
     let connections = file.limits.connections.unwrap_or(4_096);
     at_least("limits.connections", connections, 1)?;
     let connections_per_host = file.limits.connections_per_host.unwrap_or(256);
@@ -259,6 +264,7 @@ fn middlebox(index: usize, table: &MiddleboxTable, folder: &Path) -> Result<Midd
             reconnection: Some(Reconnection::default()),
             ..AgentSettings::default()
         },
+        is_translator: table.kind == KindOfMiddlebox::Nat,
         lifetime: Lifetime::from_secs(lifetime),
     })
 }

@@ -218,7 +218,7 @@ impl Chaos {
         let at = self.dice.random_range(0..self.world.open.len());
         let (id, now) = (self.world.open[at].0, self.world.now);
         if self.dice.random() {
-            self.world.calls.handle_verdict(now, id, Ok(()));
+            self.world.calls.handle_verdict(now, id, Ok(None));
         } else {
             self.world.open.remove(at);
             self.world.calls.handle_loss(now, id);

@@ -52,7 +52,7 @@ fn a_firewall_that_is_silent_ends_the_call_in_two_seconds() {
     assert_eq!((world.told().0, world.open.len()), (vec![503], 0));
     assert_eq!(world.calls.counters().denied.get("silent"), Some(&1));
     // The answer comes all the same: the pinhole was closed by its number already.
-    world.calls.handle_verdict(world.now, PinholeId(1), Ok(()));
+    world.calls.handle_verdict(world.now, PinholeId(1), Ok(None));
     world.assert_nothing_is_left();
 }
 
@@ -65,7 +65,7 @@ fn what_the_firewall_takes_is_in_the_record() {
     world.respond(transaction, &request, Status::OK, ANSWER);
     world.pass(Duration::from_millis(40));
     let (id, _) = world.open[1];
-    world.calls.handle_verdict(world.now, id, Ok(()));
+    world.calls.handle_verdict(world.now, id, Ok(None));
     world.settle();
     let (codes, answer) = world.told();
     assert_eq!(codes, [100, 200]);
