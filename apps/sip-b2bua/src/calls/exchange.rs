@@ -26,7 +26,7 @@ impl Calls {
                 Err(denial) => return self.deny(now, call, number, &denial),
             };
             let source = source(&call.leg(side.other()).streams);
-            let pinholes = self.needed(call, side, &streams, source);
+            let pinholes = self.needed(call, &streams, source);
             if let Some(exchange) = call.exchange(number) {
                 (exchange.has_offer, exchange.offered) = (true, Some(streams));
             }
@@ -68,14 +68,8 @@ impl Calls {
         Ok(streams)
     }
 
-    /// Returns the pinholes for media towards one side, through every middlebox that they cross.
-    pub(super) fn needed(
-        &self,
-        call: &Call,
-        towards: Side,
-        streams: &[Stream],
-        source: Option<IpAddr>,
-    ) -> Vec<Pinhole> {
+    /// Returns the pinholes for media towards streams from a source, through every middlebox that they cross.
+    pub(super) fn needed(&self, call: &Call, streams: &[Stream], source: Option<IpAddr>) -> Vec<Pinhole> {
         if self.settings.is_translated {
             let Some(internal) = self.settings.internal.first().filter(|_| self.is_translated(call)) else {
                 return Vec::new();
@@ -103,9 +97,9 @@ impl Calls {
     ) -> bool {
         let other = side.other();
         let offered = offered.unwrap_or_else(|| call.leg(other).streams.clone());
-        let pinholes = self.needed(call, side, streams, source(&offered));
+        let pinholes = self.needed(call, streams, source(&offered));
         if self.settings.is_translated {
-            let back = self.needed(call, other, &offered, source(streams));
+            let back = self.needed(call, &offered, source(streams));
             self.open(now, call, number, other, back);
         }
         self.open(now, call, number, side, pinholes)
@@ -296,7 +290,7 @@ impl Calls {
             return;
         }
         let from = |side: Side| source(&call.leg(side.other()).streams);
-        let all = |side| self.needed(call, side, &call.leg(side).streams, from(side));
+        let all = |side| self.needed(call, &call.leg(side).streams, from(side));
         let wanted: Vec<Pinhole> = all(Side::A).into_iter().chain(all(Side::B)).collect();
         self.close(call, |held| {
             held.exchange.is_none() && !wanted.iter().any(|pinhole| held.pinhole.covers(pinhole))

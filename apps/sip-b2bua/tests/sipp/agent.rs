@@ -112,6 +112,16 @@ impl Agent {
         Some(Self::within(Network::new()?, CONFIGURATION, transport, calls, ""))
     }
 
+    /// The same over UDP, with a middlebox that translates to these ports and is said to be of this kind.
+    pub(crate) fn with_translator(kind: &str, ports: (u16, u16), is_up: bool) -> Option<Self> {
+        let named = format!("name = \"edge\"\nkind = \"{kind}\"");
+        let pool =
+            format!("addresses = [\"198.51.100.1\"], first_port = {}, last_port = {}", ports.0, ports.1);
+        let further = format!("[service]\nkind = \"traditional-nat\"\noutside = {{ {pool} }}\n");
+        let configuration = CONFIGURATION.replace("name = \"edge\"", &named);
+        Some(Self::until(Network::new()?, &configuration, ("udp", ""), &further, is_up))
+    }
+
     /// The same over UDP, with a middlebox that grants no lifetime longer than this.
     pub(crate) fn with_lifetime(seconds: u32) -> Option<Self> {
         let further = format!("[service]\nlongest_lifetime_s = {seconds}\n");
@@ -134,13 +144,28 @@ impl Agent {
         calls: &str,
         of_middlebox: &str,
     ) -> Self {
+        Self::until(network, configuration, (transport, calls), of_middlebox, true)
+    }
+
+    /// The same, until the middlebox is said to be up, or its kind to be wrong.
+    fn until(
+        network: Network,
+        configuration: &str,
+        (transport, calls): (&str, &str),
+        of_middlebox: &str,
+        is_up: bool,
+    ) -> Self {
         let middlebox = Middlebox::start_with(&network, of_middlebox);
         let route =
             format!("[[routes]]\nto = \"{OUTSIDE}:5060\"\ntransport = \"{transport}\"\n[calls]\n{calls}\n");
         let process = Process::start(&network, Place::Middle, &format!("{configuration}{route}"));
         let agent = Self { network, process, middlebox };
         // Before its session with the middlebox is open calls are refused, rightly.
-        agent.wait_for("sip_middlebox_up{middlebox=\"edge\"} 1");
+        if is_up {
+            agent.wait_for("sip_middlebox_up{middlebox=\"edge\"} 1");
+        } else {
+            agent.wait_for_log("not of the kind");
+        }
         agent
     }
 
@@ -165,6 +190,14 @@ impl Agent {
     /// Waits until a line is in the metrics.
     pub(crate) fn wait_for(&self, line: &str) {
         self.process.wait_for(&self.network, line);
+    }
+
+    /// Waits until the log says this.
+    pub(crate) fn wait_for_log(&self, text: &str) {
+        let start = std::time::Instant::now();
+        while !self.log().contains(text) {
+            assert!(start.elapsed() < PATIENCE, "no {text}: {}", self.log());
+        }
     }
 
     /// Waits until nothing is left of any call.

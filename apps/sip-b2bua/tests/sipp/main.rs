@@ -20,3 +20,4 @@ mod phone;
 mod probe;
 mod proxy;
 mod stranger;
+mod translated;

@@ -152,6 +152,20 @@ impl Phones {
         self.callee.endpoint.respond(now, transaction, &response);
     }
 
+    /// The called side refuses the call that rings.
+    pub(crate) fn refuse(&mut self) {
+        let (transaction, request) = self.ringing.take().unwrap();
+        let now = self.callee.now();
+        self.callee.endpoint.respond(now, transaction, &Response::to(&request, Status::BUSY, "b"));
+    }
+
+    /// Waits until the called side rings; returns the session description that it was offered.
+    pub(crate) fn wait_for_offer(&mut self, log: impl Fn() -> String) -> String {
+        self.wait(|phones| phones.ringing.is_some(), log);
+        let (_, request) = self.ringing.as_ref().unwrap();
+        String::from_utf8(request.body.to_vec()).unwrap()
+    }
+
     /// The caller hangs up the call that is up.
     pub(crate) fn hang_up(&mut self) {
         let bye = self.dialog.take().unwrap().request(Method::Bye);
@@ -168,6 +182,11 @@ impl Phones {
     /// Returns whether the called side was asked this, among other things.
     pub(crate) fn was_asked(&self, method: &Method) -> bool {
         self.asked.contains(method)
+    }
+
+    /// Returns whether this is what the called side was asked last.
+    pub(crate) fn was_asked_last(&self, method: &Method) -> bool {
+        self.asked.last() == Some(method)
     }
 
     /// Waits until the called side was asked this, and nothing else.

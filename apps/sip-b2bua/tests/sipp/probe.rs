@@ -26,10 +26,15 @@ impl Media {
         Self { inside: bind(Place::Inside, &inside), outside: bind(Place::Outside, &outside) }
     }
 
-    /// Whether a datagram arrives in each direction: out, and in.
+    /// Returns whether a datagram arrives in each direction: out, and in.
     pub(crate) fn passes(&self) -> (bool, bool) {
-        let (inside, outside) = (format!("{INSIDE}:6000"), format!("{OUTSIDE}:7000"));
-        (passes(&self.inside, &self.outside, &outside), passes(&self.outside, &self.inside, &inside))
+        self.passes_towards(&format!("{INSIDE}:6000"))
+    }
+
+    /// The same, where the inside is reached at another address.
+    pub(crate) fn passes_towards(&self, inside: &str) -> (bool, bool) {
+        let outside = format!("{OUTSIDE}:7000");
+        (passes(&self.inside, &self.outside, &outside), passes(&self.outside, &self.inside, inside))
     }
 
     /// Waits until media pass in both directions.
