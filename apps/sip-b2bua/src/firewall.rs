@@ -289,7 +289,7 @@ impl Firewall {
             match state {
                 State::Open(_) => self.tell(Input::Loss(id)).await,
                 State::Asked | State::Enabling(_) => {
-                    self.tell(Input::Verdict(id, Err(Refusal::Unreachable))).await
+                    self.tell(Input::Verdict(id, Err(Refusal::Unreachable))).await;
                 }
                 State::Unwanted => {}
             }

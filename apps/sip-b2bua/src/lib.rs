@@ -7,9 +7,12 @@
 //! ```
 //!
 //! [`Calls`] knows calls and is tested in virtual time; everything else here carries octets, asks middleboxes, counts, and
-//! reads the configuration. What is not here: NAT
-//! middleboxes (PRR), answers of its own to challenges. The configuration has no words for them; a peer that requires an extension that does
-//! not work through the agent is answered with 420.
+//! reads the configuration. A middlebox may be a packet filter or a
+//! translator, whose addresses outside are reserved (PRR), told to the other side, and opened (PEA).
+//!
+//! What is not here: a translator beside other middleboxes, twice NAT (of a middlebox that can do it, traditional NAT is asked for), ICE through a
+//! translator, answers of its own to challenges. The configuration refuses the first and has no words for the others; a peer that requires
+//! an extension that does not work through the agent is answered with 420.
 #![forbid(unsafe_code)]
 
 mod calls;

@@ -41,6 +41,7 @@ fn remember<T>(memory: &mut Vec<T>, thing: T) {
 impl Chaos {
     fn new(seed: u64) -> Self {
         let mut world = World::new();
+        world.calls.settings.is_translated = !seed.is_multiple_of(2);
         world.calls.settings.most_calls = MOST_CALLS;
         world.calls.settings.longest_ringing = Duration::from_secs(20);
         Self {
@@ -216,9 +217,11 @@ impl Chaos {
             return;
         }
         let at = self.dice.random_range(0..self.world.open.len());
-        let (id, now) = (self.world.open[at].0, self.world.now);
+        let ((id, pinhole), now) = (self.world.open[at], self.world.now);
         if self.dice.random() {
-            self.world.calls.handle_verdict(now, id, Ok(None));
+            let mood = self.world.verdict.replace(Ok(()));
+            self.world.decide(id, pinhole);
+            self.world.verdict = mood;
         } else {
             self.world.open.remove(at);
             self.world.calls.handle_loss(now, id);
