@@ -19,7 +19,7 @@ fn call(caller: &str, callee: &str, from: &str, to: &str) -> Option<Agent> {
 }
 
 /// SIPp does not say when it listens; the kernel does.
-fn wait_until_it_listens(agent: &Agent, transport: &str) {
+pub(crate) fn wait_until_it_listens(agent: &Agent, transport: &str) {
     let file = if transport == "tcp" { "tcp" } else { "udp" };
     let start = std::time::Instant::now();
     // Port 5060.

@@ -3,9 +3,11 @@
 use sip::Method;
 
 use crate::agent::{Agent, PATIENCE};
+use crate::cases::wait_until_it_listens;
 use crate::network::Place;
 use crate::phone::Phones;
 use crate::probe::Media;
+use crate::stranger::Stranger;
 
 /// Waits until media pass, or do not, in both directions; the caller is reached at this port outside.
 fn wait_for_media(agent: &Agent, media: &Media, port: u16, passes: bool) {
@@ -52,6 +54,26 @@ fn media_pass_at_the_address_that_the_called_side_is_told_and_ports_are_free_aga
     }
     agent.wait_until_closed();
     agent.stop();
+}
+
+#[test]
+fn telephones_of_another_stack_talk_through_it() {
+    for (from, to) in [("udp", "udp"), ("tcp", "udp")] {
+        let Some(agent) = Agent::with_translator("nat", (20_000, 20_001), true) else { return };
+        agent.network.lose(Place::Middle, "input", "udp dport 20000-20001");
+        let media = Media::new(&agent.network);
+        let called = Stranger::callee(&agent.network, "callee", to);
+        wait_until_it_listens(&agent, to);
+        let calling = Stranger::caller(&agent.network, "caller_long", from);
+        agent.wait_for("sip_calls_answered_total 1");
+        wait_for_media(&agent, &media, 20_000, true);
+        calling.succeed(|| agent.log());
+        called.succeed(|| agent.log());
+        agent.wait_until_closed();
+        agent.middlebox.wait_until_without_pinholes(&agent.network);
+        wait_for_media(&agent, &media, 20_000, false);
+        agent.stop();
+    }
 }
 
 #[test]

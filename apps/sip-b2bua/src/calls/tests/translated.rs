@@ -164,3 +164,34 @@ fn a_lost_translation_ends_the_call() {
     world.assert_nothing_is_left();
     assert_eq!(world.cause(), "no_pinhole");
 }
+
+#[test]
+fn a_called_side_behind_the_translator_is_reserved_for_and_opened_when_it_answers() {
+    let mut world = world();
+    let internal = vec![vec![Network::new("198.51.100.0".parse().unwrap(), 24)]];
+    world.calls.settings.internal = internal;
+    let invite = world.invite(OFFER);
+    let (transaction, request) = world.received();
+    assert!(text(&request.body).contains("c=IN IP4 10.1.8.3"), "the caller is outside");
+    assert!(world.open.is_empty());
+    let answer = format!("{ANSWER}a=ice-ufrag:x|a=candidate:1 1 UDP 1 198.51.100.9 7000 typ host|");
+    world.respond(transaction, &request, Status::OK, &answer);
+    let (_, answer) = world.told();
+    let answer = *answer.unwrap();
+    assert!(is_told(&answer.body, 20_100), "{}", text(&answer.body));
+    assert!(!text(&answer.body).contains("198.51.100.9"), "{}", text(&answer.body));
+    assert!(world.is_before("open 198.51.100.9", "enable 198.51.100.9"));
+    assert_eq!(world.open.len(), 2);
+    world.acknowledge(invite, &answer);
+    world.send(within(&answer, Method::Bye, 2));
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn calls_that_do_not_cross_the_translator_stay_as_they_are() {
+    let mut world = world();
+    let both = ["10.0.0.0", "198.51.100.0"].map(|network| Network::new(network.parse().unwrap(), 8));
+    world.calls.settings.internal = vec![both.to_vec()];
+    world.up();
+    assert_eq!((world.asked, world.open.len()), (0, 0));
+}
