@@ -136,8 +136,10 @@ fn translate(
     for control in media.attributes.iter_mut().filter(|attribute| attribute.attribute == "rtcp") {
         let at = match (elsewhere, control_port(control)) {
             (Some(at), _) => at,
-            (None, Some(own)) => SocketAddr::new(given.ip(), given.port() + own.saturating_sub(port)),
-            (None, None) => return None,
+            (None, own) => {
+                let behind = own.unwrap_or(port).saturating_sub(port);
+                SocketAddr::new(given.ip(), given.port().saturating_add(behind))
+            }
         };
         let connection = Connection::from_ip_addr(at.ip());
         let (network, family) = (connection.nettype, connection.addrtype);

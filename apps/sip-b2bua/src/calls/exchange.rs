@@ -25,12 +25,11 @@ impl Calls {
                 Ok(streams) => streams,
                 Err(denial) => return self.deny(now, call, number, &denial),
             };
-            let source = source(&call.leg(side.other()).streams);
-            let pinholes = self.needed(call, &streams, source);
+            let waits = self.open_for_both(now, call, number, side, &streams, None);
             if let Some(exchange) = call.exchange(number) {
                 (exchange.has_offer, exchange.offered) = (true, Some(streams));
             }
-            if self.open(now, call, number, side, pinholes) {
+            if waits {
                 return;
             }
         }
@@ -84,9 +83,9 @@ impl Calls {
             .collect()
     }
 
-    /// Opens what an answer of one side needs, and returns whether the exchange has to wait. Through a translator media towards the
-    /// other side need theirs now, too, for now it is known where they come from.
-    pub(super) fn open_for_answer(
+    /// Opens what media towards one side need, which has said where it is, and returns whether the exchange has to wait. Through a
+    /// translator media towards the other side need theirs now, too, for now it is known where they come from.
+    pub(super) fn open_for_both(
         &mut self,
         now: Instant,
         call: &mut Call,
@@ -240,7 +239,7 @@ impl Calls {
         let Ok(streams) = self.read_media(call, side, kind.as_deref(), &ack.body) else {
             return self.end(now, call, Ending::BAD_MEDIA, None);
         };
-        let waits = self.open_for_answer(now, call, number, side, &streams, None);
+        let waits = self.open_for_both(now, call, number, side, &streams, None);
         if let Some(exchange) = call.exchange(number) {
             exchange.offered = Some(streams);
         }

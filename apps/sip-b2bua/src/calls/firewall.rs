@@ -50,7 +50,7 @@ pub enum Refusal {
     /// The middlebox translates and should not, or does not and should.
     #[error("the middlebox is of another kind than the configuration says")]
     OtherKind,
-    /// The middlebox translates otherwise than the other side was told.
+    /// The middlebox translates otherwise than the other side was told, or not to ports that there are.
     #[error("the translator gives another address than before")]
     OtherAddress,
 }
@@ -233,7 +233,9 @@ fn is_as_told(
     }
     let is_of_listener = |other: &&Held| other.pinhole.shares_translation(&held.pinhole);
     let told = call.pinholes.iter().filter(is_of_listener).find_map(|other| other.outside);
-    match (outside, told) {
+    let behind = held.pinhole.towards.ports.saturating_sub(1);
+    let fits = |given: &SocketAddr| given.port().checked_add(behind).is_some();
+    match (outside.filter(fits), told) {
         (None, _) => Err(Refusal::OtherAddress),
         (Some(given), Some(told)) if given != told => Err(Refusal::OtherAddress),
         (Some(_), _) => Ok(outside),

@@ -147,7 +147,7 @@ impl Calls {
                 Err(_) => return self.end(now, call, Ending::BAD_MEDIA, None),
             };
             let offered = call.exchange(number).and_then(|exchange| exchange.offered.clone());
-            let waits = self.open_for_answer(now, call, number, side, &streams, offered);
+            let waits = self.open_for_both(now, call, number, side, &streams, offered);
             call.leg_mut(side).streams = streams;
             if waits {
                 if let Some(exchange) = call.exchange(number) {

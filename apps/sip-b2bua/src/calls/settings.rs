@@ -114,7 +114,7 @@ impl CallSettings {
 
     /// Returns whether somebody who speaks from `peer` may have pinholes towards `address`: they have to be on the same side
     /// of every middlebox. Otherwise anybody outside could name a server inside and have the firewall opened towards it. With a
-    /// translator this holds for all, for which descriptions are rewritten is decided by who speaks.
+    /// translator nobody is trusted, because where somebody speaks from decides whether descriptions are rewritten.
     pub(crate) fn may_name(&self, peer: IpAddr, address: IpAddr) -> bool {
         let is_trusted = crate::pinhole::is_inside(&self.may_speak_for_others, peer);
         let same_side = |internal: &Vec<Network>| {

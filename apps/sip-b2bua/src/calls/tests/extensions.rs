@@ -126,3 +126,23 @@ fn a_session_that_nobody_refreshes_ends_and_one_that_is_refreshed_goes_on() {
             || world.is_before("agent BYE sip:a@", "agent BYE sip:b@")
     );
 }
+
+#[test]
+fn an_answer_in_an_acknowledgment_opens_both_ways_through_a_translator() {
+    let mut world = World::new();
+    world.calls.settings.is_translated = true;
+    let mut request = invite("");
+    request.headers.push(HeaderName::Supported, "100rel");
+    world.send(request);
+    let (transaction, request) = world.received();
+    progress(&mut world, transaction, &request, 1, ANSWER);
+    let passed = *world.told().1.unwrap();
+    world.send(prack(&passed, 2, "1 1 INVITE", OFFER));
+    let (second, acknowledged) = world.received();
+    let text = String::from_utf8(acknowledged.body.to_vec()).unwrap();
+    assert!(text.contains("m=audio 20100 ") && !text.contains("c=IN IP4 10."), "{text}");
+    world.callee.respond(world.now, second, &Response::to(&acknowledged, Status::OK, ""));
+    world.settle();
+    world.respond(transaction, &request, Status::OK, "");
+    assert_eq!((world.told().0, world.open.len()), (vec![200, 200], 2));
+}
