@@ -14,26 +14,26 @@ use crate::transmit::PathIndex;
 /// not count.
 #[derive(Debug, Default)]
 pub(super) struct Elsewhere {
-    addresses: SmallVec<[(IpAddr, Origin); 1]>,
+    addresses: SmallVec<[(IpAddr, SaidBy); 1]>,
 }
 
 /// Who said that the peer may be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
-    /// The user of this side did: as long as the peer has not said so, it has no such address.
-    Suggested,
+enum SaidBy {
+    /// As long as the peer has not said so, it has no such address.
+    User,
     /// An ASCONF of the peer came from there, and added it.
-    Shown,
+    Peer,
 }
 
 impl Elsewhere {
     /// Replaces what was suggested before; returns those addresses that are not suggested any more.
     pub(super) fn suggest(&mut self, addresses: &[IpAddr]) -> SmallVec<[IpAddr; 1]> {
         let before: SmallVec<[IpAddr; 1]> = self.suggested().collect();
-        self.addresses.retain(|(_, origin)| *origin == Origin::Shown);
+        self.addresses.retain(|(_, by)| *by == SaidBy::Peer);
         for address in addresses {
             if !self.contains(*address) {
-                self.addresses.push((*address, Origin::Suggested));
+                self.addresses.push((*address, SaidBy::User));
             }
         }
         before.into_iter().filter(|address| !self.contains(*address)).collect()
@@ -41,8 +41,8 @@ impl Elsewhere {
 
     /// Takes note that the peer has shown itself there. Only the last such address counts.
     pub(super) fn show(&mut self, shown: IpAddr) {
-        self.addresses.retain(|(address, origin)| *origin == Origin::Suggested && *address != shown);
-        self.addresses.push((shown, Origin::Shown));
+        self.addresses.retain(|(address, by)| *by == SaidBy::User && *address != shown);
+        self.addresses.push((shown, SaidBy::Peer));
     }
 
     /// Returns whether the user alone believes that the peer is there.
@@ -51,7 +51,7 @@ impl Elsewhere {
     }
 
     fn suggested(&self) -> impl Iterator<Item = IpAddr> {
-        let suggested = self.addresses.iter().filter(|(_, origin)| *origin == Origin::Suggested);
+        let suggested = self.addresses.iter().filter(|(_, by)| *by == SaidBy::User);
         suggested.map(|(address, _)| *address)
     }
 
