@@ -1,55 +1,138 @@
 //! The configuration of the daemon: read, and checked.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use daemon::config::{ConfigError, read, value};
-use mobility::{Damping, Policies, Policy};
+use mobility::{DEFAULT_APPLICATION, Damping, Policies, Policy};
 use serde::Deserialize;
 
 /// The settings of the daemon, checked.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) socket: PathBuf,
     pub(crate) clients: usize,
-    pub(crate) queued_lines: usize,
+    pub(crate) metrics: Option<SocketAddr>,
     pub(crate) damping: Damping,
-    pub(crate) policy: Policy,
+    /// The policies by application, that of [`DEFAULT_APPLICATION`] among them.
+    pub(crate) applications: BTreeMap<String, Policy>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    socket: PathBuf,
-    policies: PathBuf,
-    application: Option<String>,
+struct DaemonTable {
+    socket: Option<PathBuf>,
     clients: Option<usize>,
-    queued_lines: Option<usize>,
+    metrics: Option<SocketAddr>,
 }
 
 impl Settings {
-    /// Reads the configuration and the policies that it names.
     pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
-        let file: File = toml::from_str(&read(path)?).map_err(Box::new)?;
-        for (key, named) in [("socket", &file.socket), ("policies", &file.policies)] {
-            if !named.is_absolute() {
-                return Err(value(key, named.display(), "a path from / on is needed"));
-            }
+        Self::parse(&read(path)?)
+    }
+
+    /// Takes `[daemon]` out of the text; what is left are policies, as an application reads them that has none of this daemon.
+    pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
+        let mut table: toml::Table = toml::from_str(text).map_err(Box::new)?;
+        let daemon = match table.remove("daemon") {
+            Some(daemon) => daemon.try_into().map_err(Box::new)?,
+            None => DaemonTable::default(),
+        };
+        let socket = daemon.socket.unwrap_or_else(|| DEFAULT_SOCKET.into());
+        if !socket.is_absolute() {
+            return Err(value("daemon.socket", socket.display(), "a path from / on is needed"));
         }
-        let policies = Policies::parse(&read(&file.policies)?)
-            .map_err(|error| value("policies", file.policies.display(), &error.to_string()))?;
-        Ok(Self {
-            clients: within("clients", file.clients.unwrap_or(64), 1, 1024)?,
-            queued_lines: within("queued_lines", file.queued_lines.unwrap_or(64), 1, 1024)?,
-            socket: file.socket,
-            damping: policies.damping,
-            policy: policies.application(file.application.as_deref().unwrap_or_default()),
-        })
+        let clients = daemon.clients.unwrap_or(DEFAULT_CLIENTS);
+        if !(1..=MOST_CLIENTS).contains(&clients) {
+            let bound = format!("from 1 to {MOST_CLIENTS} are possible");
+            return Err(value("daemon.clients", clients, &bound));
+        }
+        let policies = policies(&table.to_string())?;
+        let names = policies.names().chain([DEFAULT_APPLICATION]);
+        let applications = names.map(|name| (name.to_owned(), policies.application(name))).collect();
+        refuse_what_nobody_measures(&applications)?;
+        let (metrics, damping) = (daemon.metrics, policies.damping);
+        Ok(Self { socket, clients, metrics, damping, applications })
     }
 }
 
-fn within(key: &str, found: usize, least: usize, most: usize) -> Result<usize, ConfigError> {
-    if (least..=most).contains(&found) {
-        return Ok(found);
+fn policies(text: &str) -> Result<Policies, ConfigError> {
+    Policies::parse(text).map_err(|error| match error {
+        mobility::PolicyError::Toml(error) => ConfigError::Toml(error),
+        mobility::PolicyError::Value { key, value, bound } => ConfigError::Value { key, value, bound },
+    })
+}
+
+/// An address of which something is asked that nobody here finds out would never be used, or always.
+fn refuse_what_nobody_measures(applications: &BTreeMap<String, Policy>) -> Result<(), ConfigError> {
+    for (name, policy) in applications {
+        let refused = |key: &str| {
+            let bound = "nobody measures that for this daemon; it knows links, addresses and routes";
+            Err(value(&format!("applications.{name}.{key}"), "set", bound))
+        };
+        if policy.needs.verification {
+            return refused("needs_verification");
+        }
+        for (place, rule) in policy.prefer.iter().enumerate() {
+            let measured = [
+                (rule.signal.is_some(), "min_signal_dbm"),
+                (rule.rtt.is_some(), "max_rtt_ms"),
+                (rule.loss_permille.is_some(), "max_loss_permille"),
+            ];
+            if let Some((_, key)) = measured.iter().find(|(is_set, _)| *is_set) {
+                return refused(&format!("prefer[{place}].{key}"));
+            }
+        }
     }
-    Err(value(key, found, &format!("from {least} to {most} are possible")))
+    Ok(())
+}
+
+/// Where the socket is if the configuration does not say.
+pub(crate) const DEFAULT_SOCKET: &str = "/run/mobilityd/socket";
+const DEFAULT_CLIENTS: usize = 64;
+const MOST_CLIENTS: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_configuration_has_defaults() {
+        let settings = Settings::parse("").unwrap();
+        assert_eq!((settings.socket.to_str(), settings.clients), (Some(DEFAULT_SOCKET), 64));
+        assert_eq!(settings.applications.keys().collect::<Vec<_>>(), ["default"]);
+    }
+
+    #[test]
+    fn every_application_has_its_policy() {
+        let text = "[daemon]\nclients = 3\n[applications.video]\naddresses = 2\n[applications.default]\naddresses = 4\n";
+        let settings = Settings::parse(text).unwrap();
+        let addresses = |name: &str| settings.applications[name].addresses;
+        assert_eq!((settings.clients, addresses("video"), addresses("default")), (3, 2, 4));
+    }
+
+    #[test]
+    fn every_error_names_key_value_and_bound() {
+        for (text, error) in [
+            ("[daemon]\nsocket = \"x\"", "daemon.socket = x: a path from / on is needed"),
+            ("[daemon]\nclients = 0", "daemon.clients = 0: from 1 to 1024 are possible"),
+            ("[daemon]\nclients = 1025", "daemon.clients = 1025: from 1 to 1024 are possible"),
+            ("[applications.a]\naddresses = 9", "applications.a.addresses = 9: from 2 to 8 are possible"),
+            (
+                "[applications.a]\nneeds_verification = true",
+                "applications.a.needs_verification = set: nobody measures that",
+            ),
+            (
+                "[[applications.a.prefer]]\ninterface = \"w*\"\n[[applications.a.prefer]]\ninterface = \"*\"\nmax_rtt_ms = 5",
+                "applications.a.prefer[1].max_rtt_ms = set: nobody measures that",
+            ),
+        ] {
+            let found = Settings::parse(text).unwrap_err().to_string();
+            assert!(found.starts_with(error), "{found}");
+        }
+        for text in ["[daemon]\nport = 1", "[other]", "[daemon]\nmetrics = \"x\"", "daemon = 1", "[["] {
+            Settings::parse(text).unwrap_err();
+        }
+    }
 }

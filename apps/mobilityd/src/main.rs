@@ -1,34 +1,63 @@
 //! The movement-detection daemon: it watches the interfaces of a host and tells local applications which address to use, and why.
+//!
+//! ```text
+//!  kernel ─► interface_watch ─► View (mobility) ─► Line ─► Clients ─► applications, mobilityd explain
+//! ```
+//!
+//! What is not here: the kernel's messages (`interface-watch`), states and policies (`mobility`), associations, which applications take
+//! along themselves (`handover`), and names: the daemon updates no name server.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
+mod clients;
 mod config;
+mod explain;
+mod line;
 mod server;
+mod socket;
 mod view;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
 use self::config::Settings;
-use self::server::Server;
+use self::server::{Control, Server};
 
 /// Watches the interfaces of a host that moves, and tells local applications over a Unix socket which address to use, and why.
+///
+/// SIGHUP reads policies, clients and the address of metrics anew; SIGTERM and SIGINT stop.
 #[derive(Debug, Parser)]
-#[command(version, after_help = "Example:\n  mobilityd /etc/mobilityd/mobilityd.toml")]
+#[command(
+    version,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true,
+    after_help = "Examples:\n  mobilityd /etc/mobilityd/mobilityd.toml\n  mobilityd explain video"
+)]
 struct Arguments {
     /// The configuration, TOML
-    configuration: PathBuf,
+    configuration: Option<PathBuf>,
     /// Check the configuration and stop
-    #[arg(long)]
+    #[arg(long, requires = "configuration")]
     check: bool,
+    /// How much to log: error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: tracing::Level,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Explain(explain::Arguments),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt().with_max_level(arguments.log).with_writer(std::io::stderr).init();
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -39,20 +68,49 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    let settings = Settings::read(&arguments.configuration)?;
+    if let Some(Command::Explain(arguments)) = &arguments.command {
+        return Ok(explain::run(arguments)?);
+    }
+    let Some(path) = &arguments.configuration else { return Ok(()) };
+    let settings = Settings::read(path)?;
     if arguments.check {
         return Ok(());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut server = Server::new(settings)?;
+        let controls = controls(path)?;
+        let server = Server::new(settings)?;
         if let Err(error) = daemon::tell_systemd("READY=1") {
             tracing::warn!(%error, "systemd cannot be told");
         }
-        tokio::select! {
-            ended = server.run() => Ok(ended?),
-            _ = terminate.recv() => Ok(()),
-        }
+        tracing::info!("interfaces are watched");
+        Ok(server.run(controls).await?)
     })
+}
+
+/// Listens to signals from now on.
+fn controls(path: &Path) -> std::io::Result<mpsc::Receiver<Control>> {
+    let (sender, controls) = mpsc::channel(1);
+    let (mut hangup, mut terminate, mut interrupt) =
+        (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let path = path.to_owned();
+    tokio::spawn(async move {
+        loop {
+            let control = tokio::select! {
+                _ = hangup.recv() => match Settings::read(&path) {
+                    Ok(settings) => Control::Reload(Box::new(settings)),
+                    Err(error) => {
+                        tracing::error!("the configuration stays as it was: {error}");
+                        continue;
+                    }
+                },
+                _ = terminate.recv() => Control::Stop,
+                _ = interrupt.recv() => Control::Stop,
+            };
+            if sender.send(control).await.is_err() {
+                return;
+            }
+        }
+    });
+    Ok(controls)
 }

@@ -1,152 +1,197 @@
-//! The socket: one daemon has it, and every client is told each line or is dropped.
+//! The daemon at work: what the kernel tells becomes lines.
 
-use std::fs::{File, TryLockError};
 use std::io;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use daemon::{Page, Scraping};
 use interface_watch::{InterfaceWatch, Told};
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::sync::{mpsc, oneshot};
 use virtual_time::Instant;
 
+use crate::clients::Clients;
 use crate::config::Settings;
+use crate::socket::{Socket, SocketError};
 use crate::view::View;
 
 /// The daemon at work.
 #[derive(Debug)]
 pub(crate) struct Server {
+    settings: Settings,
+    clock: Clock,
     view: View,
     watch: AsyncFd<InterfaceWatch>,
-    listener: UnixListener,
-    clients: Vec<Client>,
-    settings: Settings,
-    began: std::time::Instant,
-    /// Held as long as the daemon lives.
-    _lock: File,
+    socket: Socket,
+    clients: Clients,
+    scraping: Scraping,
+    scrapes: mpsc::Receiver<oneshot::Sender<String>>,
+    /// How often everything was read.
+    readings: u64,
+}
+
+/// The wish of an operator.
+#[derive(Debug)]
+pub(crate) enum Control {
+    Reload(Box<Settings>),
+    Stop,
 }
 
 /// The reason why the daemon cannot begin, or go on.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServeError {
-    #[error("another mobilityd has the socket {}", .0.display())]
-    Taken(PathBuf),
-    #[error("the socket {} cannot be had: {because}", path.display())]
-    Socket { path: PathBuf, because: io::Error },
+    #[error(transparent)]
+    Socket(#[from] SocketError),
     #[error("the interfaces of this host cannot be watched: {0}")]
-    Watch(io::Error),
+    Watch(#[from] io::Error),
+    #[error("daemon.metrics = {address}: {because}")]
+    Metrics { address: std::net::SocketAddr, because: io::Error },
     #[error("a line cannot be written: {0}")]
     Line(#[from] serde_json::Error),
-}
-
-#[derive(Debug)]
-struct Client {
-    lines: mpsc::Sender<Arc<str>>,
-    task: JoinHandle<()>,
 }
 
 impl Server {
     /// Takes the socket, and reads what interfaces there are.
     pub(crate) fn new(settings: Settings) -> Result<Self, ServeError> {
-        let failed = |because| ServeError::Socket { path: settings.socket.clone(), because };
-        let mut lock_path = settings.socket.clone().into_os_string();
-        lock_path.push(".lock");
-        let lock = File::create(lock_path).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(ServeError::Taken(settings.socket)),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        let socket = Socket::open(&settings.socket)?;
+        let clock = Clock::new();
+        let (requests, scrapes) = mpsc::channel(1);
+        let mut scraping = Scraping::new(requests);
+        if let Some(address) = settings.metrics {
+            let moved = scraping.move_to(Some(address));
+            moved.map_err(|because| ServeError::Metrics { address, because })?;
         }
-        match std::fs::remove_file(&settings.socket) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            Ok(()) | Err(_) => {}
-        }
-        let mut watch = InterfaceWatch::open().map_err(ServeError::Watch)?;
-        let mut view = View::new(&settings);
-        let now = Instant::from_millis(0);
-        view.take_in(now, None, &mut watch).map_err(ServeError::Watch)?;
-        view.look(now);
-        let listener = UnixListener::bind(&settings.socket).map_err(failed)?;
-        let watch = register(watch).map_err(ServeError::Watch)?;
-        let began = std::time::Instant::now();
-        Ok(Self { view, watch, listener, clients: Vec::new(), settings, began, _lock: lock })
+        let mut server = Self {
+            view: View::new(&settings, clock.began_ms()),
+            watch: register(InterfaceWatch::open()?)?,
+            clients: Clients::new(settings.clients),
+            readings: 0,
+            settings,
+            clock,
+            socket,
+            scraping,
+            scrapes,
+        };
+        server.read_anew()?;
+        server.view.look(server.clock.now());
+        server.tell()?;
+        Ok(server)
     }
 
-    /// Tells whoever asks, until the kernel fails.
-    pub(crate) async fn run(&mut self) -> Result<(), ServeError> {
+    /// Tells whoever asks, until it is stopped or the kernel fails.
+    pub(crate) async fn run(mut self, mut controls: mpsc::Receiver<Control>) -> Result<(), ServeError> {
         loop {
-            let wake = self.view.poll_timeout();
-            let now = self.now();
+            let wake = self.clock.reached(self.view.poll_timeout());
             tokio::select! {
                 told = told(&mut self.watch) => {
-                    let now = self.now();
-                    let told = told.map_err(ServeError::Watch)?;
-                    let watch = self.watch.get_mut();
-                    self.view.take_in(now, Some(told), watch).map_err(ServeError::Watch)?;
+                    if self.view.take_in(self.clock.now(), told?) {
+                        self.read_anew()?;
+                    }
                 }
-                accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => self.admit(stream)?,
+                accepted = self.socket.listener.accept() => match accepted {
+                    Ok((stream, _)) => self.clients.admit(stream),
                     Err(error) => {
                         tracing::warn!(%error, "a client could not be accepted");
                         tokio::time::sleep(RETRY).await;
                     }
                 },
-                () = reached(now, wake) => {}
+                () = self.clients.departure() => {}
+                Some(reply) = self.scrapes.recv() => {
+                    let _gone = reply.send(self.page());
+                }
+                control = controls.recv() => match control {
+                    Some(Control::Reload(settings)) => self.reload(*settings),
+                    Some(Control::Stop) | None => return Ok(()),
+                },
+                () = wake => {}
             }
-            if self.view.look(self.now()) {
+            if self.view.look(self.clock.now()) {
                 self.tell()?;
+                // What comes together is told together: the work is bounded, however fast interfaces change.
+                tokio::time::sleep(PAUSE).await;
             }
         }
     }
 
-    fn now(&self) -> Instant {
-        Instant::from_millis(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX))
+    fn read_anew(&mut self) -> Result<(), ServeError> {
+        let events = self.watch.get_mut().read_all()?;
+        self.readings += 1;
+        self.view.read_anew(self.clock.now(), events);
+        Ok(())
     }
 
-    fn admit(&mut self, stream: UnixStream) -> Result<(), ServeError> {
-        self.clients.retain(|client| !client.lines.is_closed());
-        if self.clients.len() >= self.settings.clients {
-            tracing::warn!(clients = self.clients.len(), "a client is turned away: there are as many as may be");
-            return Ok(());
+    fn tell(&self) -> Result<(), ServeError> {
+        self.clients.tell(serde_json::to_string(self.view.line())? + "\n");
+        Ok(())
+    }
+
+    fn reload(&mut self, settings: Settings) {
+        if settings.socket != self.settings.socket {
+            tracing::warn!("daemon.socket stays as it was until a restart");
         }
-        let (lines, waiting) = mpsc::channel(self.settings.queued_lines);
-        let snapshot: Arc<str> = self.view.line()?.into();
-        let task = tokio::spawn(write(stream, snapshot, waiting));
-        self.clients.push(Client { lines, task });
-        Ok(())
+        if settings.metrics != self.settings.metrics
+            && let Err(error) = self.scraping.move_to(settings.metrics)
+        {
+            tracing::error!(%error, "daemon.metrics stays as it was");
+        }
+        self.clients.set_most(settings.clients);
+        self.view.configure(&settings);
+        self.settings = Settings { socket: self.settings.socket.clone(), ..settings };
+        tracing::info!("the configuration was read again");
     }
 
-    fn tell(&mut self) -> Result<(), ServeError> {
-        let line: Arc<str> = self.view.line()?.into();
-        self.clients.retain(|client| match client.lines.try_send(Arc::clone(&line)) {
-            Ok(()) => true,
-            Err(mpsc::error::TrySendError::Closed(_)) => false,
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                tracing::warn!("a client is dropped: it does not read what it is told");
-                client.task.abort();
-                false
-            }
-        });
-        Ok(())
+    fn page(&self) -> String {
+        let mut page = Page::default();
+        let refused = self.view.refused();
+        let dropped = self.clients.dropped.iter().map(|(reason, count)| ((*reason).to_owned(), *count));
+        let refused = [
+            ("too_fast", refused.too_fast),
+            ("too_many_interfaces", refused.too_many_interfaces),
+            ("too_many_addresses", refused.too_many_addresses),
+        ];
+        let refused = refused.map(|(reason, count)| (reason.to_owned(), count));
+        page.plain("mobility_clients", "gauge", "Clients that are connected.", self.clients.count());
+        let help = "Changes that clients were told of.";
+        page.plain("mobility_changes_total", "counter", help, self.view.line().sequence);
+        let help = "Readings of all interfaces: at the start, and whenever something was missed.";
+        page.plain("mobility_readings_total", "counter", help, self.readings);
+        let help = "Clients that were dropped or turned away.";
+        page.labelled("mobility_clients_dropped_total", help, "reason", dropped);
+        let help = "Facts of the kernel beyond a bound.";
+        page.labelled("mobility_facts_refused_total", help, "reason", refused.into_iter());
+        page.into_text()
     }
 }
 
-/// Writes to a client until it goes, or says something: it has nothing to say.
-async fn write(mut stream: UnixStream, snapshot: Arc<str>, mut waiting: mpsc::Receiver<Arc<str>>) {
-    let mut next = snapshot;
-    let mut said = [0_u8; 1];
-    while stream.write_all(next.as_bytes()).await.is_ok() {
-        next = tokio::select! {
-            line = waiting.recv() => match line {
-                Some(line) => line,
-                None => return,
-            },
-            _ = stream.read(&mut said) => return,
-        };
+/// Time since 1970, which is never set back while the daemon lives.
+#[derive(Debug)]
+struct Clock {
+    began: std::time::Instant,
+    began_at: Instant,
+}
+
+impl Clock {
+    fn new() -> Self {
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self { began: std::time::Instant::now(), began_at: Instant::EPOCH + since_1970 }
+    }
+
+    fn now(&self) -> Instant {
+        self.began_at + self.began.elapsed()
+    }
+
+    fn began_ms(&self) -> u64 {
+        self.began_at.as_nanos() / 1_000_000
+    }
+
+    /// Waits until this time; for ever without one.
+    fn reached(&self, wake: Option<Instant>) -> impl Future<Output = ()> + use<> {
+        let pause = wake.map(|wake| wake.since(self.now()));
+        async move {
+            match pause {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => std::future::pending().await,
+            }
+        }
     }
 }
 
@@ -167,12 +212,5 @@ async fn told(watch: &mut AsyncFd<InterfaceWatch>) -> io::Result<Told> {
     Ok(told)
 }
 
-async fn reached(now: Instant, wake: Option<Instant>) {
-    match wake {
-        // The clock counts whole milliseconds: not a part of one too early.
-        Some(wake) => tokio::time::sleep(wake.since(now) + Duration::from_millis(1)).await,
-        None => std::future::pending().await,
-    }
-}
-
 const RETRY: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(1);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use virtual_time::Instant;
 
 use crate::damping::Damping;
-use crate::event::{Event, Family, InterfaceId, Quality};
+use crate::event::{Event, Family, InterfaceId, InterfaceName, Quality};
 use crate::interface::{Interface, InterfaceState, Link};
 
 /// The host as it is known: its interfaces, and the way from their addresses.
@@ -296,6 +296,13 @@ impl<'a> Settled<'a> {
     #[must_use]
     pub fn state(&self, interface: InterfaceId) -> InterfaceState {
         self.host.interfaces.get(&interface).map_or(InterfaceState::Absent, |known| self.state_of(known))
+    }
+
+    /// Returns every interface of which something is known, with its name where its link is known, and how far it has come.
+    pub fn states(&self) -> impl Iterator<Item = (InterfaceId, Option<&'a InterfaceName>, InterfaceState)> {
+        self.interfaces().map(|(id, interface)| {
+            (id, interface.link.as_ref().map(|link| &link.name), self.state_of(interface))
+        })
     }
 
     pub(crate) fn state_of(&self, interface: &Interface) -> InterfaceState {
