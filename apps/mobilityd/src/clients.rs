@@ -23,10 +23,11 @@ pub(crate) struct Clients {
 /// The way in which a client went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
+    /// The client has closed the connection.
     Left,
-    /// It did not read.
+    /// The client did not read.
     Slow,
-    /// It said something, where nothing is to be said.
+    /// The client said something, where nothing is to be said.
     Spoke,
 }
 
@@ -44,7 +45,7 @@ impl Clients {
         self.tasks.len()
     }
 
-    /// Tells everybody.
+    /// Hands every client a line, in place of one that it has not read.
     pub(crate) fn tell(&self, line: String) {
         self.line.send_replace(line.into());
     }

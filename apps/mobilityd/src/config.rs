@@ -64,7 +64,7 @@ fn policies(text: &str) -> Result<Policies, ConfigError> {
     })
 }
 
-/// An address of which something is asked that nobody here finds out would never be used, or always.
+/// Refuses policies that ask for what this daemon does not find out: their addresses would never be used, or always.
 fn refuse_what_nobody_measures(applications: &BTreeMap<String, Policy>) -> Result<(), ConfigError> {
     for (name, policy) in applications {
         let refused = |key: &str| {
@@ -88,7 +88,7 @@ fn refuse_what_nobody_measures(applications: &BTreeMap<String, Policy>) -> Resul
     Ok(())
 }
 
-/// Where the socket is if the configuration does not say.
+/// The path of the socket if the configuration names none.
 pub(crate) const DEFAULT_SOCKET: &str = "/run/mobilityd/socket";
 const DEFAULT_CLIENTS: usize = 64;
 const MOST_CLIENTS: usize = 1024;

@@ -10,7 +10,7 @@ use crate::line::Line;
 
 /// Say which address an application is to use, by which rule, and what was found about every address
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct Question {
     /// The application whose policy counts
     #[arg(default_value = mobility::DEFAULT_APPLICATION)]
     application: String,
@@ -32,16 +32,16 @@ pub(crate) enum ExplainError {
     Written(#[from] io::Error),
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), ExplainError> {
-    let unreachable = |because| ExplainError::Unreachable { path: arguments.socket.clone(), because };
-    let stream = UnixStream::connect(&arguments.socket).map_err(unreachable)?;
+pub(crate) fn run(question: &Question) -> Result<(), ExplainError> {
+    let unreachable = |because| ExplainError::Unreachable { path: question.socket.clone(), because };
+    let stream = UnixStream::connect(&question.socket).map_err(unreachable)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
     let mut text = String::new();
     BufReader::new(stream).read_line(&mut text).map_err(unreachable)?;
     let Ok(line) = serde_json::from_str::<Line>(&text) else { return Err(ExplainError::Answer(text)) };
-    let Some(found) = line.state.applications.get(&arguments.application) else {
+    let Some(found) = line.state.applications.get(&question.application) else {
         let there: Vec<&str> = line.state.applications.keys().map(String::as_str).collect();
-        let wanted = arguments.application.clone();
+        let wanted = question.application.clone();
         return Err(ExplainError::Unknown { wanted, there: there.join(", ") });
     };
     Ok(writeln!(io::stdout(), "{found}")?)

@@ -7,25 +7,25 @@ use std::net::IpAddr;
 use mobility::{Decision, InterfaceId, InterfaceName, InterfaceState, Judgement};
 use serde::{Deserialize, Serialize};
 
-/// A line.
+/// The line that clients are told, which is the whole state each time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Line {
-    /// When this daemon began, in milliseconds since 1970: another number is another daemon, which counts anew.
+    /// The time at which the daemon began, in milliseconds since 1970: another number is another daemon, which counts anew.
     pub(crate) daemon: u64,
-    /// How often things have changed since then.
+    /// The number of changes since then.
     pub(crate) sequence: u64,
     #[serde(flatten)]
     pub(crate) state: State,
 }
 
-/// How things stand.
+/// The state of the host, and what follows from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct State {
     pub(crate) interfaces: Vec<Found>,
     pub(crate) applications: BTreeMap<String, ForApplication>,
 }
 
-/// An interface.
+/// An interface of the host, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Found {
     pub(crate) interface: InterfaceId,
@@ -33,7 +33,7 @@ pub(crate) struct Found {
     pub(crate) state: InterfaceState,
 }
 
-/// What follows for an application from its policy.
+/// The address that an application is to use by its policy, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ForApplication {
     /// The address to use now; none if there is none that can be sent from.

@@ -52,7 +52,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Explain(explain::Arguments),
+    Explain(explain::Question),
 }
 
 fn main() -> ExitCode {
@@ -68,8 +68,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    if let Some(Command::Explain(arguments)) = &arguments.command {
-        return Ok(explain::run(arguments)?);
+    if let Some(Command::Explain(question)) = &arguments.command {
+        return Ok(explain::run(question)?);
     }
     let Some(path) = &arguments.configuration else { return Ok(()) };
     let settings = Settings::read(path)?;

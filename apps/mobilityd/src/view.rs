@@ -9,7 +9,7 @@ use virtual_time::Instant;
 use crate::config::Settings;
 use crate::line::{ForApplication, Found, Line, State};
 
-/// The facts, and what follows.
+/// The facts about the host, and the decisions that follow.
 #[derive(Debug)]
 pub(crate) struct View {
     host: Host,
@@ -91,7 +91,7 @@ impl View {
 }
 
 impl Application {
-    /// Decides. No peer is asked here, so that everything is done at once.
+    /// Looks at the host and decides. No peer is asked here, so that everything is done at once.
     fn look(&mut self, host: &Settled<'_>) -> ForApplication {
         self.handover.handle_host(host);
         while let Some(decision) = self.handover.poll_decision() {

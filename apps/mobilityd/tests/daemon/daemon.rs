@@ -1,7 +1,7 @@
 //! A daemon that a test has started, and what it tells.
 
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -64,20 +64,20 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts one, in the network namespace of this thread, and waits until it tells something.
+    /// Starts one, in the network namespace of this thread, and waits until it says that it is ready, as systemd does.
     pub(crate) fn start(folder: &Folder) -> Self {
+        let notified = folder.0.join("notify");
+        let _before = std::fs::remove_file(&notified);
+        let systemd = UnixDatagram::bind(&notified).unwrap();
+        systemd.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut command = program();
-        command.arg(folder.configuration()).stderr(Stdio::null());
-        let mut daemon = Self { child: command.spawn().unwrap(), first: Value::Null };
-        let begin = Instant::now();
-        daemon.first = loop {
-            if let Some(line) = Lines::connect(folder).and_then(|mut lines| lines.read()) {
-                break line;
-            }
-            assert_eq!(daemon.child.try_wait().unwrap(), None, "the daemon has ended");
-            assert!(begin.elapsed() < PATIENCE, "the daemon tells nothing");
-            std::thread::sleep(Duration::from_millis(5));
-        };
+        command.arg(folder.configuration()).env("NOTIFY_SOCKET", &notified).stderr(Stdio::null());
+        let child = command.spawn().unwrap();
+        let mut daemon = Self { child, first: Value::Null };
+        let mut state = [0; 64];
+        let length = systemd.recv(&mut state).unwrap();
+        assert_eq!(&state[..length], b"READY=1");
+        daemon.first = Lines::of(folder).next();
         daemon
     }
 
@@ -116,7 +116,9 @@ pub(crate) struct Lines(BufReader<UnixStream>);
 
 impl Lines {
     pub(crate) fn of(folder: &Folder) -> Self {
-        Self::connect(folder).unwrap()
+        let stream = UnixStream::connect(folder.socket()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Self(BufReader::new(stream))
     }
 
     /// Connects until there is room: the daemon may not have seen yet that another client is gone.
@@ -128,14 +130,8 @@ impl Lines {
                 return lines;
             }
             assert!(begin.elapsed() < PATIENCE, "there is no room");
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::yield_now();
         }
-    }
-
-    fn connect(folder: &Folder) -> Option<Self> {
-        let stream = UnixStream::connect(folder.socket()).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        Some(Self(BufReader::new(stream)))
     }
 
     pub(crate) fn stream(&mut self) -> &mut UnixStream {
