@@ -1,6 +1,6 @@
 //! A daemon that a test has started, and what it tells.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -75,7 +75,13 @@ impl Daemon {
         let child = command.spawn().unwrap();
         let mut daemon = Self { child, first: Value::Null };
         let mut state = [0; 64];
-        let length = systemd.recv(&mut state).unwrap();
+        // A process that is stopped and goes on is interrupted.
+        let length = loop {
+            match systemd.recv(&mut state) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                received => break received.unwrap(),
+            }
+        };
         assert_eq!(&state[..length], b"READY=1");
         daemon.first = Lines::of(folder).next();
         daemon
