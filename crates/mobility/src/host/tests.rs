@@ -124,3 +124,14 @@ fn interface_that_flaps_ten_times_a_second_is_damped_until_it_is_quiet() {
     let settled = host.settle(until);
     assert!(settled.interfaces().all(|(_, interface)| settled.damped_until(interface).is_none()));
 }
+
+#[test]
+fn every_interface_is_listed_with_its_name_as_far_as_its_link_is_known() {
+    let mut host = told(at(5), [link(2, LinkState::Up), address(7, "192.0.2.1")]);
+    let host = host.settle(at(5));
+    let found: Vec<_> = host
+        .states()
+        .map(|(interface, name, state)| (interface.index(), name.map(|name| name.as_str().to_owned()), state))
+        .collect();
+    assert_eq!(found, [(2, Some("eth2".to_owned()), InterfaceState::Up), (7, None, InterfaceState::Absent)]);
+}
