@@ -381,6 +381,7 @@ impl Endpoint {
     pub fn local_address_down(&mut self, now: Instant, address: IpAddr) {
         let address = address.to_canonical();
         self.locals.retain(|local| *local != address);
+        self.arrived.retain(|(local, _)| *local != address);
         self.each_association(now, |association| association.local_address_down(now, address));
     }
 
@@ -391,6 +392,7 @@ impl Endpoint {
         let address = address.to_canonical();
         if !self.locals.contains(&address) && self.locals.len() < MAX_PATHS {
             self.locals.push(address);
+            self.arrived.push((address, now));
         }
         self.each_association(now, |association| association.local_address_up(now, address));
     }

@@ -437,13 +437,28 @@ impl Endpoint {
             cookie.source = datagram.source;
         }
         let nonces = self.rng.nonces();
-        let association = Association::accept(now, cookie, datagram.source, &self.locals, config, nonces);
+        let (told, untold) = self.locals_told(cookie.issued_at);
+        let association = Association::accept(now, cookie, datagram.source, &told, config, nonces);
         let slot = self.insert(now, association);
         self.table.associations[slot].cookie_made_at = Some(cookie.issued_at);
+        for local in untold {
+            self.with(now, slot, |association| association.local_address_up(now, local));
+        }
         self.enter_crowd(slot, network);
         let found = self.table.path_to(slot, datagram.source);
         self.deliver(now, found, datagram, packet, authenticity);
         Some(slot)
+    }
+
+    /// Returns the addresses of this host that an INIT ACK of that time may have listed, and those that have come since: who has not
+    /// been told of an address discards what comes from there (RFC 5061 §5.3 (F1)).
+    fn locals_told(&self, issued_at: Instant) -> (SmallVec<[IpAddr; 2]>, SmallVec<[IpAddr; 2]>) {
+        let has_come_since =
+            |local: &IpAddr| self.arrived.iter().any(|(other, at)| other == local && *at >= issued_at);
+        let (untold, told): (SmallVec<[IpAddr; 2]>, _) =
+            self.locals.iter().copied().partition(has_come_since);
+        // None that was told is left: better one that may be discarded.
+        if told.is_empty() { (untold, told) } else { (told, untold) }
     }
 
     /// The association is over, or this tag of it: its cookies make no other.

@@ -100,6 +100,8 @@ pub struct Endpoint {
     shared: SharedConfigs,
     /// The local addresses that are there.
     locals: Vec<IpAddr>,
+    /// Those among them that this host has had since then only.
+    arrived: Vec<(IpAddr, Instant)>,
     rng: Rng,
     cookies: CookieKeys,
     sources: Sources,
@@ -139,6 +141,7 @@ impl Endpoint {
         Ok(Self {
             // RFC 9260 §3.3.2.1.2: an IPv4 address is told as one, also if the user has it from an IPv6 socket.
             locals: config.local_addresses.iter().map(IpAddr::to_canonical).collect(),
+            arrived: Vec::new(),
             shared: SharedConfigs::new(&config.association),
             config,
             rng,

@@ -320,6 +320,14 @@ impl PathSet {
         others.find(|other| self.is_usable(other.index)).map_or(path, |other| other.index)
     }
 
+    /// Returns the first path after this one, in the order of their numbers and around, of which something holds; the last is this
+    /// one itself.
+    pub(crate) fn next_after(&self, path: PathIndex, holds: impl Fn(&Path) -> bool) -> Option<PathIndex> {
+        let after = self.paths.iter().skip(path.index() + 1);
+        let mut all = after.chain(self.paths.iter().take(path.index() + 1));
+        all.find(|other| other.state != PathState::Removed && holds(other)).map(|other| other.index)
+    }
+
     /// Returns the confirmed path after this one: where the next INIT, COOKIE ECHO or SHUTDOWN goes.
     pub(crate) fn next_confirmed(&self, path: PathIndex) -> PathIndex {
         let after = self.paths.iter().skip(path.index() + 1);

@@ -7,11 +7,7 @@ use core::net::IpAddr;
 
 use smallvec::SmallVec;
 
-use crate::path::PathSet;
-use crate::transmit::PathIndex;
-
-/// Addresses at which the peer may be. They are paths that are not confirmed; what is not a path any more, or is confirmed, does
-/// not count.
+/// Addresses at which the peer may be. They are paths, at first not confirmed.
 #[derive(Debug, Default)]
 pub(super) struct Elsewhere {
     addresses: SmallVec<[(IpAddr, SaidBy); 1]>,
@@ -55,16 +51,8 @@ impl Elsewhere {
         suggested.map(|(address, _)| *address)
     }
 
-    /// Returns the next path to try, each in its turn; `None`: the peer is not believed to be anywhere else.
-    pub(super) fn next(&mut self, paths: &PathSet) -> Option<PathIndex> {
-        let is_open = |path: &PathIndex| !paths.path(*path).is_confirmed();
-        self.addresses.retain(|(address, _)| paths.by_address(*address).as_ref().is_some_and(is_open));
-        let (address, _) = *self.addresses.first()?;
-        self.addresses.rotate_left(1);
-        paths.by_address(address)
-    }
-
-    fn contains(&self, wanted: IpAddr) -> bool {
+    /// Returns whether the peer is believed to be there.
+    pub(super) fn contains(&self, wanted: IpAddr) -> bool {
         self.addresses.iter().any(|(address, _)| *address == wanted)
     }
 }

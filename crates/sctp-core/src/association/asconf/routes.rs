@@ -14,7 +14,7 @@ use crate::association::session::Session;
 use crate::association::timers::Timer;
 use crate::error::{AddressChangeError, AssociationError, ProtocolViolation};
 use crate::event::{AddressChange, AddressOutcome, PathState};
-use crate::path::{Answer, PathSet, Unanswered};
+use crate::path::{Answer, Path, PathSet, Unanswered};
 use crate::trace;
 use crate::transmit::{Destination, MAX_PATHS, PathIndex};
 
@@ -166,25 +166,24 @@ impl DynamicAddresses {
     }
 
     /// Returns where a new request goes: to the peer's address in use, or to where it may have gone if that does not answer.
-    fn way_of_request(&mut self, paths: &PathSet) -> PathIndex {
+    fn way_of_request(&self, paths: &PathSet) -> PathIndex {
         let usual = paths.for_data();
         if paths.path(usual).state == PathState::Active {
-            usual
-        } else {
-            self.elsewhere(paths).unwrap_or(usual)
+            return usual;
         }
+        let may_be_there = |other: &Path| !other.is_confirmed() && self.is_elsewhere(other);
+        paths.next_after(usual, may_be_there).unwrap_or(usual)
     }
 
-    /// Returns where a request goes that was not answered on this path: to another active one, or else to the one in use and to
-    /// where the peer may have gone in turn.
-    fn way_of_repetition(&mut self, path: PathIndex, paths: &PathSet) -> PathIndex {
-        let usual = paths.for_data();
-        let elsewhere = |this: &mut Self| if path == usual { this.elsewhere(paths) } else { None };
-        paths.alternate(path).or_else(|| elsewhere(self)).unwrap_or(usual)
+    /// Returns where a request goes that was not answered on this path: to another active one, or else to each address in turn at
+    /// which the peer has been or may be now.
+    fn way_of_repetition(&self, path: PathIndex, paths: &PathSet) -> PathIndex {
+        let may_be_there = |other: &Path| other.is_confirmed() || self.is_elsewhere(other);
+        paths.alternate(path).or_else(|| paths.next_after(path, may_be_there)).unwrap_or(paths.for_data())
     }
 
-    fn elsewhere(&mut self, paths: &PathSet) -> Option<PathIndex> {
-        self.agreed.as_mut()?.elsewhere.next(paths)
+    fn is_elsewhere(&self, path: &Path) -> bool {
+        self.agreed.as_ref().is_some_and(|agreed| agreed.elsewhere.contains(path.destination.address))
     }
 
     /// Takes in an ASCONF-ACK: the peer's answers to the requests of the outstanding ASCONF (RFC 5061 §5.1 (A5)
@@ -254,7 +253,7 @@ fn withdraw(
     (outbound, inbound): (&mut Outbound, &mut Inbound),
 ) {
     let Some(path) = outbound.paths.by_address(address) else { return };
-    if !outbound.paths.path(path).is_confirmed() && outbound.paths.for_data() != path {
+    if !outbound.paths.path(path).is_confirmed() && outbound.paths.iter().count() > 1 {
         outbound.remove_path(now, path, session, inbound);
     }
 }
