@@ -315,9 +315,7 @@ impl PathSet {
     /// Returns the active path after this one, in the order of their numbers and around; itself if there is no
     /// other.
     pub(crate) fn next_active(&self, path: PathIndex) -> PathIndex {
-        let after = self.paths.iter().skip(path.index() + 1);
-        let mut others = after.chain(self.paths.iter().take(path.index()));
-        others.find(|other| self.is_usable(other.index)).map_or(path, |other| other.index)
+        self.next_after(path, |other| self.is_usable(other.index)).unwrap_or(path)
     }
 
     /// Returns the first path after this one, in the order of their numbers and around, of which something holds; the last is this
@@ -330,9 +328,7 @@ impl PathSet {
 
     /// Returns the confirmed path after this one: where the next INIT, COOKIE ECHO or SHUTDOWN goes.
     pub(crate) fn next_confirmed(&self, path: PathIndex) -> PathIndex {
-        let after = self.paths.iter().skip(path.index() + 1);
-        let mut others = after.chain(self.paths.iter().take(path.index()));
-        others.find(|other| other.is_confirmed()).map_or(path, |other| other.index)
+        self.next_after(path, Path::is_confirmed).unwrap_or(path)
     }
 
     /// Returns whether data may be sent at all: there is a confirmed address of the peer, and one of ours to
@@ -487,7 +483,7 @@ impl PathSet {
             path.state != PathState::Removed && (path.source.is_stranded() || path.state != PathState::Active)
         };
         for path in self.paths.iter_mut().filter(is_idle) {
-            // Without a source it went from the address that was about to be told of: this one.
+            // A HEARTBEAT of a path without a source went from the address that was about to be told of: this one.
             let is_asked =
                 path.source.is_stranded() && !path.is_confirmed() && path.heartbeat.is_outstanding();
             self.locals.assign(path);
