@@ -119,7 +119,9 @@ impl DynamicAddresses {
         session: &mut Session,
         (outbound, inbound): (&mut Outbound, &mut Inbound),
     ) -> Result<(), AddressChangeError> {
-        self.withdraw_and_note(now, at, session, (outbound, inbound))?;
+        for gone in self.note_suggestion(at, session, &outbound.paths)? {
+            withdraw(now, gone, session, (&mut *outbound, &mut *inbound));
+        }
         for destination in at {
             let _known = outbound.paths.add(*destination, PathState::Unconfirmed, &session.config);
             if let Some(path) = outbound.paths.by_address(destination.address) {
@@ -142,27 +144,24 @@ impl DynamicAddresses {
         }
     }
 
-    fn withdraw_and_note(
+    /// Takes note of what is suggested; returns the addresses that are not suggested any more.
+    fn note_suggestion(
         &mut self,
-        now: Instant,
         at: &[Destination],
-        session: &mut Session,
-        (outbound, inbound): (&mut Outbound, &mut Inbound),
-    ) -> Result<(), AddressChangeError> {
+        session: &Session,
+        paths: &PathSet,
+    ) -> Result<SmallVec<[IpAddr; 1]>, AddressChangeError> {
         if !session.state.name().changes_addresses() {
             return Err(AddressChangeError::WrongState);
         }
         let agreed = self.agreed.as_mut().ok_or(AddressChangeError::NotAgreed)?;
-        let of_peer = agreed.addresses_of_peer(&outbound.paths);
+        let of_peer = agreed.addresses_of_peer(paths);
         let addresses = at.iter().map(|destination| destination.address);
         let new: SmallVec<[IpAddr; 2]> = addresses.filter(|address| !of_peer.contains(address)).collect();
         if of_peer.len() + new.len() > MAX_PATHS {
             return Err(AddressChangeError::TooManyPeerAddresses { limit: MAX_PATHS });
         }
-        for gone in agreed.elsewhere.suggest(&new) {
-            withdraw(now, gone, session, (&mut *outbound, &mut *inbound));
-        }
-        Ok(())
+        Ok(agreed.elsewhere.suggest(&new))
     }
 
     /// Returns where a new request goes: to the peer's address in use, or to where it may have gone if that does not answer.
