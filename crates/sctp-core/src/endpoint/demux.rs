@@ -55,8 +55,8 @@ fn halves(bits: u128) -> [u64; 2] {
 pub(super) struct Demux {
     by_tag: TagTable,
     by_peer: BTreeMap<PeerKey, usize>,
-    /// The address in use of peers that have shown themselves at none of those they have left themselves. It tells what returns
-    /// the peer's tag from there, and nothing else.
+    /// The associations whose peer has not been heard at any address that it has left itself, by the one in use. Only packets that return
+    /// the peer's tag are found by it: to whom the address belongs is not known.
     by_unconfirmed: BTreeMap<PeerKey, usize>,
     /// The entries of associations, by slot.
     entered: Vec<Option<Entered>>,

@@ -100,7 +100,7 @@ pub struct Endpoint {
     shared: SharedConfigs,
     /// The local addresses that are there.
     locals: Vec<IpAddr>,
-    /// Those among them that this host has had since then only.
+    /// Those among them that came after the endpoint was made, and when.
     arrived: Vec<(IpAddr, Instant)>,
     rng: Rng,
     cookies: CookieKeys,
