@@ -250,9 +250,7 @@ impl Calls {
 
     /// Acknowledges to the other side with what the asker's ACK says.
     pub(super) fn pass_ack(&mut self, call: &mut Call, number: u32, ack: &Request) {
-        let mut ack = ack.clone();
-        ack.body = self.translated(call, &ack.body);
-        self.acknowledge(call, number, Some(&ack));
+        self.acknowledge(call, number, Some(ack));
         self.commit(call, number);
         if let Some(exchange) = call.exchange(number) {
             exchange.settle();
@@ -269,7 +267,7 @@ impl Calls {
         let mut ack = dialog.ack(sent_number);
         if let Some(with) = with {
             forward::copy(&with.headers, &mut ack.headers);
-            ack.body = with.body.clone();
+            ack.body = self.translated(call, &with.body);
         }
         self.endpoint.acknowledge(client, ack, flow);
     }
