@@ -17,15 +17,13 @@ mod server;
 mod socket;
 mod view;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
 
 use self::config::Settings;
-use self::server::{Control, Server};
+use self::server::Server;
 
 /// Watches the interfaces of a host that moves, and tells local applications over a Unix socket which address to use, and why.
 ///
@@ -78,7 +76,8 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let controls = controls(path)?;
+        let configuration = path.clone();
+        let controls = daemon::controls(move || Settings::read(&configuration))?;
         let server = Server::new(settings)?;
         if let Err(error) = daemon::tell_systemd("READY=1") {
             tracing::warn!(%error, "systemd cannot be told");
@@ -86,31 +85,4 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         tracing::info!("interfaces are watched");
         Ok(server.run(controls).await?)
     })
-}
-
-/// Listens to signals from now on.
-fn controls(path: &Path) -> std::io::Result<mpsc::Receiver<Control>> {
-    let (sender, controls) = mpsc::channel(1);
-    let (mut hangup, mut terminate, mut interrupt) =
-        (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let path = path.to_owned();
-    tokio::spawn(async move {
-        loop {
-            let control = tokio::select! {
-                _ = hangup.recv() => match Settings::read(&path) {
-                    Ok(settings) => Control::Reload(Box::new(settings)),
-                    Err(error) => {
-                        tracing::error!("the configuration stays as it was: {error}");
-                        continue;
-                    }
-                },
-                _ = terminate.recv() => Control::Stop,
-                _ = interrupt.recv() => Control::Stop,
-            };
-            if sender.send(control).await.is_err() {
-                return;
-            }
-        }
-    });
-    Ok(controls)
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use daemon::{Page, Scraping};
+use daemon::{Control, Page, Scraping};
 use interface_watch::{InterfaceWatch, Told};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, oneshot};
@@ -27,13 +27,6 @@ pub(crate) struct Server {
     scrapes: mpsc::Receiver<oneshot::Sender<String>>,
     /// How often everything was read.
     readings: u64,
-}
-
-/// The wish of an operator.
-#[derive(Debug)]
-pub(crate) enum Control {
-    Reload(Box<Settings>),
-    Stop,
 }
 
 /// The reason why the daemon cannot begin, or go on.
@@ -78,7 +71,10 @@ impl Server {
     }
 
     /// Tells whoever asks, until it is stopped or the kernel fails.
-    pub(crate) async fn run(mut self, mut controls: mpsc::Receiver<Control>) -> Result<(), ServeError> {
+    pub(crate) async fn run(
+        mut self,
+        mut controls: mpsc::Receiver<Control<Settings>>,
+    ) -> Result<(), ServeError> {
         loop {
             let wake = self.clock.reached(self.view.poll_timeout());
             tokio::select! {

@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 use std::thread::JoinHandle;
 
+use daemon::Control;
 use tokio::sync::mpsc;
 
 use crate::config::Settings;
 use crate::listen::{Opened, StartError};
-use crate::server::{Control, Server};
+use crate::server::Server;
 
 /// A middlebox that serves until it is stopped. Dropped, it stops, too, but nobody waits for that.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub struct Embedded {
     tcp: Vec<SocketAddr>,
     sctp: Option<SocketAddr>,
     metrics: Option<SocketAddr>,
-    controls: mpsc::Sender<Control>,
+    controls: mpsc::Sender<Control<Settings>>,
     thread: JoinHandle<()>,
 }
 

@@ -24,4 +24,4 @@ pub use config::{ConfigError, FilterSettings, Interfaces, Listen, SctpListen, Se
 pub use daemon::tell_systemd;
 pub use embedded::Embedded;
 pub use listen::{Listeners, Opened, StartError};
-pub use server::{Control, Server};
+pub use server::Server;

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use simco_middlebox::{Control, Opened, Server, Settings, tell_systemd};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use simco_middlebox::{Opened, Server, Settings, tell_systemd};
 
 /// A SIMCO (RFC 4540) middlebox: agents ask over TCP or SCTP, nftables lets packets pass.
 ///
@@ -59,28 +57,8 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
 async fn serve(arguments: &Arguments, settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     // The network is closed before anything else is tried.
     let server = Server::new(settings)?;
-    let (sender, controls) = mpsc::channel(1);
-    let (mut hangup, mut terminate, mut interrupt) =
-        (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let path = arguments.configuration.clone();
-    tokio::spawn(async move {
-        loop {
-            let control = tokio::select! {
-                _ = hangup.recv() => match Settings::read(&path) {
-                    Ok(settings) => Control::Reload(Box::new(settings)),
-                    Err(error) => {
-                        tracing::error!("the configuration stays as it was: {error}");
-                        continue;
-                    }
-                },
-                _ = terminate.recv() => Control::Stop,
-                _ = interrupt.recv() => Control::Stop,
-            };
-            if sender.send(control).await.is_err() {
-                return;
-            }
-        }
-    });
+    let controls = daemon::controls(move || Settings::read(&path))?;
     server.run(open(settings), controls).await;
     Ok(())
 }

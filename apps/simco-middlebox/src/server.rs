@@ -8,7 +8,7 @@ mod reload;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use daemon::Scraping;
+use daemon::{Control, Scraping};
 use rustix::time::{ClockId, clock_gettime};
 use simco::middlebox::{CloseReason, Flow, Middlebox, SessionId};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -42,15 +42,6 @@ pub struct Server {
     /// The clients that metrics are served to.
     scraping: Scraping,
     settings: Settings,
-}
-
-/// A command of the operator to a server that runs.
-#[derive(Debug)]
-pub enum Control {
-    /// This configuration from now on, as far as it can be changed; sessions go on where the agent still may connect.
-    Reload(Box<Settings>),
-    /// Sessions end with AST, rules stay.
-    Stop,
 }
 
 impl Server {
@@ -110,9 +101,13 @@ impl Server {
         })
     }
 
-    /// Serves what is opened as soon as it is, until it is told to stop, or nobody can tell it any more. The packet filter is
-    /// looked after from the beginning.
-    pub async fn run(mut self, opening: impl Future<Output = Opened>, mut controls: mpsc::Receiver<Control>) {
+    /// Serves what is opened as soon as it is, until it is told to stop, or nobody can tell it any more: sessions end then with AST, rules
+    /// stay. The packet filter is looked after from the beginning. After a reload sessions go on where the agent still may connect.
+    pub async fn run(
+        mut self,
+        opening: impl Future<Output = Opened>,
+        mut controls: mpsc::Receiver<Control<Settings>>,
+    ) {
         let (sender, mut inputs) = mpsc::channel(INPUTS);
         let (scrape, mut scrapes) = mpsc::channel(1);
         let (asked, mut commands) = mpsc::channel(1);

@@ -32,4 +32,4 @@ pub use calls::{
 };
 pub use config::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings, TlsSettings};
 pub use pinhole::Pinhole;
-pub use server::{Control, Server, StartError};
+pub use server::{Server, StartError};

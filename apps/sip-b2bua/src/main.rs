@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use sip_b2bua::{Control, Server, Settings};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use sip_b2bua::{Server, Settings};
 
 /// A SIP back-to-back user agent that opens the firewall for the media of its calls by SIMCO (RFC 4540).
 ///
@@ -48,28 +46,8 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
 
 async fn serve(arguments: &Arguments, settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     let server = Server::new(settings).await?;
-    let (sender, controls) = mpsc::channel(1);
-    let (mut hangup, mut terminate, mut interrupt) =
-        (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let path = arguments.configuration.clone();
-    tokio::spawn(async move {
-        loop {
-            let control = tokio::select! {
-                _ = hangup.recv() => match Settings::read(&path) {
-                    Ok(settings) => Control::Reload(Box::new(settings)),
-                    Err(error) => {
-                        tracing::error!("the configuration stays as it was: {error}");
-                        continue;
-                    }
-                },
-                _ = terminate.recv() => Control::Drain,
-                _ = interrupt.recv() => Control::Drain,
-            };
-            if sender.send(control).await.is_err() {
-                return;
-            }
-        }
-    });
+    let controls = daemon::controls(move || Settings::read(&path))?;
     let addresses = server.endpoint().config().addresses.iter();
     let summary: Vec<String> = addresses
         .map(|(transport, address)| format!("{} {address}", transport.name().to_lowercase()))

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use daemon::Scraping;
+use daemon::{Control, Scraping};
 use sip::{Connection, Endpoint, EndpointConfig, Flow, Transport};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::{mpsc, oneshot};
@@ -36,15 +36,6 @@ pub(crate) enum Input {
     Found(HopName, Vec<HopAddress>),
     /// A session with a middlebox has begun or ended.
     MiddleboxUp(usize, bool),
-}
-
-/// A command of the operator.
-#[derive(Debug)]
-pub enum Control {
-    /// This configuration from now on, as far as it can be changed.
-    Reload(Box<Settings>),
-    /// No new calls; ends when the last call has, or after the time that the configuration gives.
-    Drain,
 }
 
 /// The reason why the agent does not start.
@@ -151,8 +142,9 @@ impl Server {
         self.calls.endpoint()
     }
 
-    /// Serves until it is told to stop and the last call has ended, or nobody can tell it any more.
-    pub async fn run(mut self, mut controls: mpsc::Receiver<Control>) {
+    /// Serves until it is told to stop and the last call has ended, the time for that is over, it is told once more, or nobody can tell
+    /// it any more. From the first time on there are no new calls.
+    pub async fn run(mut self, mut controls: mpsc::Receiver<Control<Settings>>) {
         let mut ends_at = None;
         loop {
             self.carry_out();
@@ -164,8 +156,8 @@ impl Server {
                 biased;
                 control = controls.recv() => match control {
                     Some(Control::Reload(settings)) => self.reload(*settings),
-                    Some(Control::Drain) if ends_at.is_some() => break,
-                    Some(Control::Drain) | None => {
+                    Some(Control::Stop) if ends_at.is_some() => break,
+                    Some(Control::Stop) | None => {
                         tracing::info!(calls = self.calls.len(), "no new calls; going down with the last one");
                         self.calls.drain();
                         ends_at = Some(tokio::time::Instant::now() + self.settings.drain);

@@ -37,7 +37,11 @@ impl Folder {
     }
 
     /// Starts an agent whose calls go to `to`; returns its address for TLS, and what ends it when dropped.
-    async fn agent(&self, to: SocketAddr, route: &str) -> (SocketAddr, mpsc::Sender<sip_b2bua::Control>) {
+    async fn agent(
+        &self,
+        to: SocketAddr,
+        route: &str,
+    ) -> (SocketAddr, mpsc::Sender<daemon::Control<sip_b2bua::Settings>>) {
         let text = format!(
             "[listen]\ntls = [\"127.0.0.1:0\"]\ntcp = [\"127.0.0.1:0\"]\n[calls]\ndrain_s = 0\n\
              [tls]\ncertificate = \"tls.pem\"\nkey = \"tls.key\"\nauthorities = \"tls.pem\"\n[[routes]]\nto = \"{to}\"\n{route}\n"

@@ -4,6 +4,7 @@
 //! ```text
 //!  counters of a daemon ─► Page ◄─ Scraping ◄─ GET /metrics
 //!  READY=1, STATUS=… ────► tell_systemd
+//!  SIGHUP, SIGTERM ──────► controls ─► Control
 //! ```
 //!
 //! What is not here: what a daemon counts, what its configuration says, and its log.
@@ -12,8 +13,10 @@
 pub mod config;
 mod metrics;
 mod notify;
+mod signals;
 mod tls;
 
 pub use metrics::{Page, Scraping};
 pub use notify::{keep, kept, tell_systemd};
+pub use signals::{Control, controls};
 pub use tls::TlsIdentity;

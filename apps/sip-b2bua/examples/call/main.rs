@@ -142,7 +142,7 @@ fn now() -> Duration {
 }
 
 /// Runs the agent until nobody can command it any more.
-fn serve(controls: mpsc::Receiver<sip_b2bua::Control>) {
+fn serve(controls: mpsc::Receiver<daemon::Control<Settings>>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let settings = Settings::parse(B2BUA, Path::new(".")).unwrap();
