@@ -4,8 +4,7 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 use daemon::{Control, Page, Scraping};
-use interface_watch::{InterfaceWatch, Told};
-use tokio::io::unix::AsyncFd;
+use interface_watch::LiveWatch;
 use tokio::sync::{mpsc, oneshot};
 use virtual_time::Instant;
 
@@ -20,7 +19,7 @@ pub(crate) struct Server {
     settings: Settings,
     clock: Clock,
     view: View,
-    watch: AsyncFd<InterfaceWatch>,
+    watch: LiveWatch,
     socket: Socket,
     clients: Clients,
     scraping: Scraping,
@@ -55,7 +54,7 @@ impl Server {
         }
         let mut server = Self {
             view: View::new(&settings, clock.began_ms()),
-            watch: register(InterfaceWatch::open()?)?,
+            watch: LiveWatch::open()?,
             clients: Clients::new(settings.clients),
             readings: 0,
             settings,
@@ -78,7 +77,7 @@ impl Server {
         loop {
             let wake = self.clock.reached(self.view.poll_timeout());
             tokio::select! {
-                told = told(&mut self.watch) => {
+                told = self.watch.told() => {
                     if self.view.take_in(self.clock.now(), told?) {
                         self.read_anew()?;
                     }
@@ -109,7 +108,7 @@ impl Server {
     }
 
     fn read_anew(&mut self) -> Result<(), ServeError> {
-        let events = self.watch.get_mut().read_all()?;
+        let events = self.watch.read_all()?;
         self.readings += 1;
         self.view.read_anew(self.clock.now(), events);
         Ok(())
@@ -189,23 +188,6 @@ impl Clock {
             }
         }
     }
-}
-
-/// Registers the watch with tokio's constructor that needs no `unsafe`. It is deprecated for types whose descriptor may change or close
-/// behind tokio's back; the one in an [`InterfaceWatch`] can do neither.
-#[allow(deprecated)]
-fn register(watch: InterfaceWatch) -> io::Result<AsyncFd<InterfaceWatch>> {
-    AsyncFd::new(watch)
-}
-
-async fn told(watch: &mut AsyncFd<InterfaceWatch>) -> io::Result<Told> {
-    let mut ready = watch.readable_mut().await?;
-    let told = ready.get_inner_mut().poll()?;
-    // After events nothing is left to read; after a loss there may be.
-    if told != Told::Missed {
-        ready.clear_ready();
-    }
-    Ok(told)
 }
 
 const RETRY: Duration = Duration::from_millis(100);

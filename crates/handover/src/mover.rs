@@ -7,10 +7,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::IpAddr;
 
-use interface_watch::{InterfaceWatch, Told};
+use interface_watch::{LiveWatch, Told};
 use mobility::{Action, Answer, Damping, Event as Fact, Handover, Host, Policy};
 use sctp::{AddressChange, AddressOutcome, Association, Endpoint, Event, UnknownAssociation};
-use tokio::io::unix::AsyncFd;
 use virtual_time::Instant;
 
 use crate::report::Report;
@@ -24,7 +23,7 @@ pub struct Mover {
     endpoint: Endpoint,
     association: Association,
     /// `None` once the kernel has failed.
-    watch: Option<AsyncFd<InterfaceWatch>>,
+    watch: Option<LiveWatch>,
     host: Host,
     handover: Handover,
     /// The addresses that the peer knows and that could not be sent from when last looked at.
@@ -59,13 +58,13 @@ impl Mover {
         if status.local_addresses.is_empty() {
             return Err(MoveError::NoLocalAddress);
         }
-        let mut watch = InterfaceWatch::open()?;
+        let mut watch = LiveWatch::open()?;
         let mut host = Host::new(Damping::default());
         host.read_anew(endpoint.now(), watch.read_all()?);
         Ok(Self {
             endpoint: endpoint.clone(),
             association: association.clone(),
-            watch: Some(register(watch)?),
+            watch: Some(watch),
             host,
             handover: Handover::new(policy, status.local_addresses, primary),
             down: BTreeSet::new(),
@@ -130,7 +129,7 @@ impl Mover {
 
     fn read_anew(&mut self, now: Instant) -> io::Result<()> {
         let Some(watch) = &mut self.watch else { return Ok(()) };
-        self.host.read_anew(now, watch.get_mut().read_all()?);
+        self.host.read_anew(now, watch.read_all()?);
         Ok(())
     }
 
@@ -187,23 +186,12 @@ impl Mover {
     }
 }
 
-/// Registers the watch with tokio's constructor that needs no `unsafe`. It is deprecated for types whose descriptor may change or close
-/// behind tokio's back; the one in an [`InterfaceWatch`] can do neither.
-#[allow(deprecated)]
-fn register(watch: InterfaceWatch) -> io::Result<AsyncFd<InterfaceWatch>> {
-    AsyncFd::new(watch)
-}
-
 /// Waits until the kernel has told something; for ever once it has failed.
-async fn told(watch: &mut Option<AsyncFd<InterfaceWatch>>) -> io::Result<Told> {
-    let Some(watch) = watch else { return std::future::pending().await };
-    let mut ready = watch.readable_mut().await?;
-    let told = ready.get_inner_mut().poll()?;
-    // After events nothing is left to read; after a loss there may be.
-    if told != Told::Missed {
-        ready.clear_ready();
+async fn told(watch: &mut Option<LiveWatch>) -> io::Result<Told> {
+    match watch {
+        Some(watch) => watch.told().await,
+        None => std::future::pending().await,
     }
-    Ok(told)
 }
 
 /// Waits until a time on the clock of the endpoint; for ever without one.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! What is here: a netlink socket that does not block, what its messages mean, and the reading of everything there is. What is not:
-//! waiting (the descriptor becomes readable), and what follows from facts, which is `mobility`. No privilege is needed.
+//! waiting (the descriptor becomes readable; under tokio, with the feature of this name, `LiveWatch` waits), and what follows from facts, which is `mobility`. No privilege is needed.
 //!
 //! ```no_run
 //! use interface_watch::{InterfaceWatch, Told};
@@ -33,6 +33,8 @@
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
+#[cfg(feature = "tokio")]
+mod live;
 mod message;
 mod routes;
 
@@ -48,6 +50,8 @@ use netlink_packet_route::route::RouteMessage;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 
+#[cfg(feature = "tokio")]
+pub use self::live::LiveWatch;
 use self::routes::DefaultRoutes;
 
 /// Watches the interfaces of the network namespace that it was opened in.
