@@ -17,7 +17,7 @@ use crate::authentication::Signer;
 use crate::by_hand::{Hand, with_tag};
 use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT_PORT, Setup, by_ip, ms, ordered};
 
-fn ip(text: &str) -> IpAddr {
+pub(crate) fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
@@ -55,24 +55,29 @@ fn outcomes(pair: &Pair, end: End) -> Vec<AddressOutcome> {
     pair.side(end).events.iter().filter_map(|(_, event)| outcome(event)).collect()
 }
 
-fn peer_addresses(pair: &Pair, end: End) -> Vec<IpAddr> {
+pub(crate) fn peer_addresses(pair: &Pair, end: End) -> Vec<IpAddr> {
     pair.statistics(end).paths.iter().map(|path| path.address).collect()
 }
 
 /// A message each way every millisecond from number `from` to `to`, each with its number in it.
 fn talk(pair: &mut Pair, from: u32, to: u32) {
+    talk_every(pair, 1, from, to);
+}
+
+/// Likewise, with so many milliseconds between two.
+pub(crate) fn talk_every(pair: &mut Pair, pause_ms: u64, from: u32, to: u32) {
     for number in from..to {
         for end in [End::Left, End::Right] {
             let mut message = ordered(0, 0, 100);
             message.payload = [&number.to_be_bytes()[..], &[0; 96]].concat().into();
             pair.send(end, message);
         }
-        pair.run_ms(1);
+        pair.run_ms(pause_ms);
     }
 }
 
 /// Every message in order, none missing, none twice.
-fn assert_all_arrived(pair: &Pair, count: u32) {
+pub(crate) fn assert_all_arrived(pair: &Pair, count: u32) {
     for end in [End::Left, End::Right] {
         let numbers: Vec<_> = pair
             .payloads(end)

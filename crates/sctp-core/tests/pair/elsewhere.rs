@@ -1,18 +1,13 @@
 //! Both ends move at the same time: somebody else knows where the peer is (RFC 5061 §5.3.2, RFC 9260 §5.4).
 
-use std::net::IpAddr;
-
 use sctp_core::{AddressChangeError, AutomaticAddresses, Destination, Event, Offer, PathState};
 
-use crate::net::{End, Pair, Setup, by_ip, ordered};
+use crate::dynamic_addresses::{assert_all_arrived, ip, peer_addresses, talk_every};
+use crate::net::{End, Pair, Setup, by_ip};
 
 const OLD: [&str; 2] = ["10.0.0.1", "10.0.0.2"];
 const NEW: [&str; 2] = ["10.0.1.1", "10.0.1.2"];
 const NOBODY: &str = "10.0.1.99";
-
-fn ip(text: &str) -> IpAddr {
-    text.parse().unwrap()
-}
 
 /// Two hosts with two interfaces each, that have told each other of the first.
 fn roaming() -> Setup {
@@ -48,29 +43,14 @@ fn peer_of(end: End) -> &'static str {
     if end == End::Left { NEW[1] } else { NEW[0] }
 }
 
-/// A message each way every 10 ms from number `from` to `to`.
 fn talk(pair: &mut Pair, from: u32, to: u32) {
-    for number in from..to {
-        for end in [End::Left, End::Right] {
-            let mut message = ordered(0, 0, 100);
-            message.payload = [&number.to_be_bytes()[..], &[0; 96]].concat().into();
-            pair.send(end, message);
-        }
-        pair.run_ms(10);
-    }
+    talk_every(pair, 10, from, to);
 }
 
-fn assert_all_arrived(pair: &Pair, count: u32) {
-    for end in [End::Left, End::Right] {
-        let number = |payload: &&[u8]| u32::from_be_bytes(payload[..4].try_into().unwrap());
-        let numbers: Vec<_> = pair.payloads(end).iter().map(number).collect();
-        assert_eq!(numbers, (0..count).collect::<Vec<_>>(), "{end:?}");
-        assert_eq!(pair.endings(end), vec![], "{end:?}");
-    }
-}
-
-fn peer_addresses(pair: &Pair, end: End) -> Vec<IpAddr> {
-    pair.statistics(end).paths.iter().map(|path| path.address).collect()
+/// Every message in order, and neither end has given up.
+fn assert_goes_on(pair: &Pair, count: u32) {
+    assert_all_arrived(pair, count);
+    assert_eq!((pair.endings(End::Left), pair.endings(End::Right)), (vec![], vec![]));
 }
 
 #[test]
@@ -88,7 +68,7 @@ fn association_goes_on_when_both_ends_moved_at_once_and_one_or_both_are_told_whe
         }
         talk(&mut pair, 65, 100);
         pair.run_ms(5_000);
-        assert_all_arrived(&pair, 100);
+        assert_goes_on(&pair, 100);
         for end in [End::Left, End::Right] {
             assert_eq!(peer_addresses(&pair, end), [ip(peer_of(end))], "{told:?} {end:?}");
             assert_eq!(pair.path_states(end), [PathState::Active], "{told:?} {end:?}");
@@ -112,7 +92,7 @@ fn nothing_but_heartbeats_and_authenticated_asconfs_goes_where_nobody_has_answer
     // Better knowledge takes its place.
     suggest(&mut pair, End::Left, &[NEW[1]]).unwrap();
     pair.run_ms(30_000);
-    assert_all_arrived(&pair, 60);
+    assert_goes_on(&pair, 60);
     assert_eq!(peer_addresses(&pair, End::Left), [ip(NEW[1])]);
 }
 
@@ -132,7 +112,7 @@ fn suggestions_neither_use_up_the_attempts_nor_put_the_timer_off() {
     suggest(&mut pair, End::Left, &[NEW[1]]).unwrap();
     talk(&mut pair, 0, 10);
     pair.run_ms(5_000);
-    assert_all_arrived(&pair, 10);
+    assert_goes_on(&pair, 10);
 }
 
 #[test]
@@ -143,7 +123,7 @@ fn suggestions_that_were_needless_change_nothing_and_can_be_taken_back() {
     assert_eq!(peer_addresses(&pair, End::Left), [ip(OLD[1]), ip(NOBODY)]);
     suggest(&mut pair, End::Left, &[]).unwrap();
     pair.run_ms(2_000);
-    assert_all_arrived(&pair, 50);
+    assert_goes_on(&pair, 50);
     assert_eq!(peer_addresses(&pair, End::Left), [ip(OLD[1])]);
     assert_eq!(pair.statistics(End::Left).asconf.sent, 0);
 }
