@@ -148,7 +148,7 @@ impl Question {
         let mean = match self.model {
             Model::Resequencing => {
                 let scenario = self.scenario(point)?;
-                resequencing::response_time(&scenario, &self.transport).map(|prediction| prediction.mean)
+                resequencing::mean_response_time(&scenario, &self.transport)
             }
             Model::S1 | Model::S4 => self.by_study(point)?,
         };

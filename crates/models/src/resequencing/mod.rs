@@ -53,8 +53,8 @@ use crate::studies::Flow;
 
 pub use recovery::Recovery;
 pub use response::{
-    CcdfPoint, LEAST_PROBABILITY, MOST_STREAMS, Prediction, one_way_waiting, response_time,
-    sufficient_streams,
+    CcdfPoint, LEAST_PROBABILITY, MOST_STREAMS, Prediction, mean_response_time, one_way_waiting,
+    response_time, sufficient_streams,
 };
 pub use waiting::{Dealing, Waiting};
 

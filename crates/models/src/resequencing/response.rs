@@ -39,36 +39,60 @@ pub struct CcdfPoint {
 /// # Errors
 /// [`ModelError::Diverges`] if the mean over UDP is infinite, [`ModelError::TooLarge`] if it does not fit.
 pub fn response_time(scenario: &Scenario, transport: &Transport) -> Result<Prediction, ModelError> {
-    match *transport {
-        Transport::Sctp { streams } => {
-            predict(scenario, &Rules::sctp(scenario), Dealing::RoundRobin(streams))
+    match Recovering::of(scenario, transport) {
+        Recovering::OneWay(rules, dealing) => {
+            Prediction::of_both_directions(scenario, &rules, &waiting(scenario, &rules, dealing))
         }
-        Transport::SctpUnordered => predict(scenario, &Rules::sctp(scenario), Dealing::Unordered),
-        Transport::Tcp { connections } => {
-            predict(scenario, &Rules::tcp(scenario, connections), Dealing::RoundRobin(connections))
+        Recovering::Transaction { first_timeout } => udp(scenario, first_timeout),
+    }
+}
+
+/// Returns the mean of [`response_time`] without its distribution, which takes most of the work.
+///
+/// # Errors
+/// [`ModelError::Diverges`] if the mean over UDP is infinite, [`ModelError::TooLarge`] if it does not fit.
+pub fn mean_response_time(scenario: &Scenario, transport: &Transport) -> Result<Duration, ModelError> {
+    match Recovering::of(scenario, transport) {
+        Recovering::OneWay(rules, dealing) => {
+            mean_of_both_directions(scenario, &waiting(scenario, &rules, dealing))
         }
-        Transport::Quic { streams } => {
-            predict(scenario, &Rules::quic(scenario), Dealing::RoundRobin(streams))
+        Recovering::Transaction { first_timeout } => {
+            s4::udp_response_time(scenario.rtt, scenario.loss, first_timeout, scenario.processing)
         }
-        Transport::Udp { first_timeout } => udp(scenario, first_timeout),
     }
 }
 
 /// Returns the distribution of the extra delay in one direction; `None` for UDP, whose recovery spans both.
 #[must_use]
 pub fn one_way_waiting(scenario: &Scenario, transport: &Transport) -> Option<Waiting> {
-    match *transport {
-        Transport::Sctp { streams } => {
-            Some(waiting(scenario, &Rules::sctp(scenario), Dealing::RoundRobin(streams)))
+    match Recovering::of(scenario, transport) {
+        Recovering::OneWay(rules, dealing) => Some(waiting(scenario, &rules, dealing)),
+        Recovering::Transaction { .. } => None,
+    }
+}
+
+/// What finds that a message was lost.
+enum Recovering {
+    /// The transport, in each direction by itself.
+    OneWay(Rules, Dealing),
+    /// The client, which repeats the request if no answer comes.
+    Transaction {
+        /// Wait before the first retransmission.
+        first_timeout: Duration,
+    },
+}
+
+impl Recovering {
+    fn of(scenario: &Scenario, transport: &Transport) -> Self {
+        match *transport {
+            Transport::Sctp { streams } => Self::OneWay(Rules::sctp(scenario), Dealing::RoundRobin(streams)),
+            Transport::SctpUnordered => Self::OneWay(Rules::sctp(scenario), Dealing::Unordered),
+            Transport::Tcp { connections } => {
+                Self::OneWay(Rules::tcp(scenario, connections), Dealing::RoundRobin(connections))
+            }
+            Transport::Quic { streams } => Self::OneWay(Rules::quic(scenario), Dealing::RoundRobin(streams)),
+            Transport::Udp { first_timeout } => Self::Transaction { first_timeout },
         }
-        Transport::SctpUnordered => Some(waiting(scenario, &Rules::sctp(scenario), Dealing::Unordered)),
-        Transport::Tcp { connections } => {
-            Some(waiting(scenario, &Rules::tcp(scenario, connections), Dealing::RoundRobin(connections)))
-        }
-        Transport::Quic { streams } => {
-            Some(waiting(scenario, &Rules::quic(scenario), Dealing::RoundRobin(streams)))
-        }
-        Transport::Udp { first_timeout: _ } => None,
     }
 }
 
@@ -100,8 +124,9 @@ pub fn sufficient_streams(scenario: &Scenario) -> Option<NonZeroU32> {
     Some(high)
 }
 
-fn predict(scenario: &Scenario, rules: &Rules, dealing: Dealing) -> Result<Prediction, ModelError> {
-    Prediction::of_both_directions(scenario, rules, &waiting(scenario, rules, dealing))
+fn mean_of_both_directions(scenario: &Scenario, waiting: &Waiting) -> Result<Duration, ModelError> {
+    let fixed_s = scenario.rtt.as_secs_f64() + scenario.processing.as_secs_f64();
+    duration(fixed_s + 2.0 * waiting.mean_s(), "the response time")
 }
 
 impl Prediction {
@@ -112,14 +137,13 @@ impl Prediction {
         waiting: &Waiting,
     ) -> Result<Self, ModelError> {
         let fixed_s = scenario.rtt.as_secs_f64() + scenario.processing.as_secs_f64();
-        let one_way = waiting.mean_s();
         let both = rules.recovery.grid().convolve(&waiting.masses(), &waiting.masses());
         // Grid::tail counts half of a point's own mass, which at zero is nearly everything.
         let mut tail = Grid::tail(&both);
         tail[0] = 1.0 - (1.0 - waiting.tail_at(0.0)).powi(2);
         Ok(Self {
-            mean: duration(fixed_s + 2.0 * one_way, "the response time")?,
-            one_way_extra: duration(one_way, "the one-way extra delay")?,
+            mean: mean_of_both_directions(scenario, waiting)?,
+            one_way_extra: duration(waiting.mean_s(), "the one-way extra delay")?,
             detection: duration(rules.detection_s, "the detection delay")?,
             ccdf: thinned(rules.recovery.grid().times(), &tail, fixed_s),
         })

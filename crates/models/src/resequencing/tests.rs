@@ -54,6 +54,15 @@ fn rfc9260_means_agree_with_packet_simulation() {
 }
 
 #[test]
+fn the_mean_is_the_same_without_its_distribution() {
+    let scenario = scenario(100.0, Profile::Rfc9260);
+    for transport in [streams(6), Transport::SctpUnordered, connections(2), UDP] {
+        let whole = response_time(&scenario, &transport).unwrap();
+        assert_eq!(mean_response_time(&scenario, &transport).unwrap(), whole.mean, "{transport:?}");
+    }
+}
+
+#[test]
 fn kernel_tcp_mean_is_near_the_measured_one() {
     assert_close(mean_ms(&scenario(100.0, Profile::Signalling), &connections(1)), 22.3, 0.04);
 }
