@@ -32,6 +32,11 @@ void fill(unsigned char *data, size_t length, unsigned stream, unsigned index)
 		data[k] = (unsigned char)((31u * stream + 7u * index + k) % 251u);
 }
 
+unsigned number_of(const struct message *m)
+{
+	return get32(m->data + 4) * options.streams + get32(m->data);
+}
+
 void wrong(const struct message *m, const char *what)
 {
 	tally.wrong++;

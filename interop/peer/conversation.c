@@ -104,7 +104,7 @@ int serve(void)
 }
 
 /* ------------------------------------------------------------------ sending */
-static void take_answer(stack_socket s, const struct message *m)
+void take_answer(stack_socket s, const struct message *m)
 {
 	count(s, m);
 	if (m->length != options.bytes || m->ppid != options.ppid || m->is_unordered != options.is_unordered)
@@ -112,8 +112,7 @@ static void take_answer(stack_socket s, const struct message *m)
 	verify(m);
 }
 
-/* Sends the next message if the stack takes it. */
-static bool send_next(stack_socket s)
+bool send_next(stack_socket s)
 {
 	static unsigned filled = UINT32_MAX;
 	struct message out = {.data = outgoing, .length = options.bytes, .ppid = options.ppid,
@@ -173,7 +172,7 @@ static void exchange(stack_socket s)
 		if (got == GOT_MESSAGE)
 			take_answer(s, &in);
 		if (got == GOT_NOTHING && is_stuck && !is_through(awaited))
-			stack_wait(s, may_send);
+			stack_wait(s, may_send, FOREVER);
 	}
 }
 
@@ -184,7 +183,7 @@ static void keep_pace(stack_socket s)
 	while (tally.sent < options.messages) {
 		sleep_until(start + tally.sent * (options.pace / 1e6));
 		while (!send_next(s))
-			stack_wait(s, true);
+			stack_wait(s, true, FOREVER);
 	}
 }
 
@@ -192,7 +191,9 @@ int send_all(void)
 {
 	double start = now();
 	stack_socket s = stack_connect();
-	if (options.pace)
+	if (options.ask)
+		ask_all(s);
+	else if (options.pace)
 		keep_pace(s);
 	else
 		exchange(s);

@@ -175,11 +175,13 @@ bool stack_send(stack_socket s, const struct message *m, enum patience patience)
 	return false;
 }
 
-void stack_wait(stack_socket s, bool wants_room)
+void stack_wait(stack_socket s, bool wants_room, double until)
 {
 	struct pollfd ready = {.fd = s, .events = (short)(POLLIN | (wants_room ? POLLOUT : 0))};
-	if (poll(&ready, 1, -1) < 0)
-		fail("poll");
+	double left = until - now();
+	struct timespec longest = {.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
+	if (left > 0 && ppoll(&ready, 1, until < FOREVER ? &longest : NULL, NULL) < 0)
+		fail("ppoll");
 }
 
 void stack_shutdown(stack_socket s)

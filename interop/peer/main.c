@@ -19,6 +19,9 @@
  *   --streams N    streams to ask for and to send on (1)
  *   --pace N       send: microseconds between messages, each handed over when it is due and asking for a SACK at once
  *                  (RFC 7053) where the stack can; needs --no-answers (0: as the stack takes them)
+ *   --ask N        send: requests per second, at exponential intervals, each when it is due whatever is unanswered; prints how
+ *                  long the answers took (0: as the stack takes them)
+ *   --seed N       send: which intervals, with --ask (1)
  *   --unordered    send: unordered delivery
  *   --ppid N       send: payload protocol identifier (46)
  *   --no-answers   send: do not wait for echoes
@@ -55,7 +58,7 @@
 #include "stack.h"
 
 struct options options = {.port = 5000, .echoes = true, .count = 1, .messages = 100, .bytes = 100, .streams = 1, .ppid = 46,
-			  .wants_answers = true, .seconds = 60, .expect = END_SHUTDOWN, .udp_port = 9899, .offers = -1};
+			  .wants_answers = true, .seconds = 60, .seed = 1, .expect = END_SHUTDOWN, .udp_port = 9899, .offers = -1};
 
 int fail(const char *call)
 {
@@ -193,7 +196,8 @@ static bool take_number(const char *name, const char *value)
 	} numbers[] = {{"--count", &options.count, 0, 1000000},	    {"--messages", &options.messages, 0, 100000000},
 		       {"--bytes", &options.bytes, 1, BUFFER / 2},    {"--streams", &options.streams, 1, 65535},
 		       {"--ppid", &options.ppid, 0, UINT32_MAX},	    {"--spoil", &options.spoil, 0, 100000000},
-		       {"--seconds", &options.seconds, 1, 86400},	    {"--pace", &options.pace, 0, 10000000}};
+		       {"--seconds", &options.seconds, 1, 86400},	    {"--pace", &options.pace, 0, 10000000},
+		       {"--ask", &options.ask, 0, 100000},	    {"--seed", &options.seed, 1, UINT32_MAX}};
 	static const struct {
 		const char *name;
 		uint16_t *place;
@@ -282,6 +286,8 @@ int main(int argc, char **argv)
 		i += take(argv[i], i + 1 < argc ? argv[i + 1] : NULL);
 	if (!options.is_server && options.peer.count == 0)
 		usage("--to", "where to?");
+	if (options.ask && (options.bytes < HEADER || !options.wants_answers))
+		usage("--ask", "needs answers, of eight octets at least");
 	set_port(&options.here, options.is_server ? options.port : options.local_port);
 	set_port(&options.peer, options.port);
 	setvbuf(stdout, NULL, _IOLBF, 0);

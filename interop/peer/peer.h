@@ -1,6 +1,6 @@
 /* What the parts of `peer` share. main.c tells what the program is; README.md one folder up how to use it.
  *
- *   main.c (options) ──► conversation.c ──► stack.h: kernel.c or usrsctp.c
+ *   main.c (options) ──► conversation.c, requests.c ──► stack.h: kernel.c or usrsctp.c
  *                             │ │
  *            content.c ◄──────┘ └──────► extensions.c, notifications.c (the socket options both stacks share)
  */
@@ -35,7 +35,7 @@ struct options {
 	uint16_t port, local_port, encap, udp_port, pr_policy;
 	uint32_t pr_value;
 	struct addresses here, peer;
-	unsigned count, messages, bytes, streams, ppid, spoil, seconds, pace;
+	unsigned count, messages, bytes, streams, ppid, spoil, seconds, pace, ask, seed;
 	enum end end, expect;
 	const char *before_end;
 	/* -1: as the stack does by itself */
@@ -74,12 +74,17 @@ extern struct tally tally;
 int fail(const char *call);
 void usage(const char *option, const char *why);
 double now(void);
+/* A time of `now` that never comes. */
+#define FOREVER 1e18
 void sleep_until(double time);
 
 /* content.c */
 void fill(unsigned char *data, size_t length, unsigned stream, unsigned index);
 void verify(const struct message *m);
 void wrong(const struct message *m, const char *what);
+
+/* Which of all messages this is, from 0, if they are dealt round robin; it has HEADER octets. */
+unsigned number_of(const struct message *m);
 
 /* conversation.c */
 int serve(void);

@@ -33,8 +33,8 @@ enum patience { AT_ONCE, WAIT };
 enum got stack_receive(stack_socket s, struct message *m, enum patience patience);
 /* False if there is no room, or never will be because the association ended. */
 bool stack_send(stack_socket s, const struct message *m, enum patience patience);
-/* Until there may be something to read or, if asked for, room to write. */
-void stack_wait(stack_socket s, bool wants_room);
+/* Until there may be something to read or, if asked for, room to write; no longer than to this time of `now`. */
+void stack_wait(stack_socket s, bool wants_room, double until);
 
 void stack_shutdown(stack_socket s);
 void stack_abort(stack_socket s);
@@ -47,6 +47,13 @@ int stack_try(stack_socket s, int option, const void *value, size_t length);
 int stack_change_address(stack_socket s, const struct sockaddr_storage *address, bool adds);
 void stack_offer_interleaving(stack_socket s);
 bool stack_schedule(stack_socket s, const char *name);
+
+/* conversation.c: sends the next message if the stack takes it; counts and verifies an answer. */
+bool send_next(stack_socket s);
+void take_answer(stack_socket s, const struct message *m);
+
+/* requests.c */
+void ask_all(stack_socket s);
 
 /* extensions.c */
 void prepare_extensions(stack_socket s);

@@ -163,7 +163,7 @@ enum got stack_receive(stack_socket s, struct message *m, enum patience patience
 		if (length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
 			if (m->length == 0 && patience == AT_ONCE)
 				return GOT_NOTHING;
-			stack_wait(s, false);
+			stack_wait(s, false, FOREVER);
 			continue;
 		}
 		if (length < 0 && (errno == ECONNRESET || errno == ECONNABORTED || errno == ETIMEDOUT)) {
@@ -217,10 +217,10 @@ bool stack_send(stack_socket s, const struct message *m, enum patience patience)
 	return false;
 }
 
-void stack_wait(stack_socket s, bool wants_room)
+void stack_wait(stack_socket s, bool wants_room, double until)
 {
 	int wanted = SCTP_EVENT_READ | SCTP_EVENT_ERROR | (wants_room ? SCTP_EVENT_WRITE : 0);
-	if (!(usrsctp_get_events(s) & wanted))
+	if (now() < until && !(usrsctp_get_events(s) & wanted))
 		wait_a_moment();
 }
 
