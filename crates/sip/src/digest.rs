@@ -1,5 +1,5 @@
-//! Digest authentication of callers (RFC 3261 §22, RFC 7616, RFC 8760): a challenge with SHA-256 and MD5, and what a caller
-//! answers to it.
+//! Digest authentication of callers (RFC 3261 §22, RFC 7616, RFC 8760): a challenge with SHA-512-256, SHA-256 and
+//! MD5, and what a caller answers to it.
 //!
 //! A challenge costs no memory: a nonce is its time and its number, signed with a key, and whoever has seen none makes none. Only
 //! callers who have proved who they are leave something behind, the count of their last use of a nonce, so that nobody says the
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use hmac::{Hmac, KeyInit, Mac};
 use md5::Md5;
-use sha2::{Digest as _, Sha256};
+use sha2::{Digest as _, Sha256, Sha512_256};
 use virtual_time::Instant;
 
 use crate::message::{HeaderName, Request};
@@ -37,12 +37,13 @@ pub enum Authentication {
     User(String),
     /// The request proves nothing: it is to be answered with 401 and these values of WWW-Authenticate, the first of which is the
     /// one to be preferred (RFC 8760 §2.3).
-    Challenge([String; 2]),
+    Challenge([String; 3]),
 }
 
 /// The hash functions, by their names in `algorithm`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Algorithm {
+    Sha512Of256,
     Sha256,
     Md5,
 }
@@ -159,7 +160,7 @@ impl Authenticator {
             let (realm, name) = (&self.realm, algorithm.name());
             format!("Digest realm=\"{realm}\", nonce=\"{nonce}\", algorithm={name}, qop=\"auth\"{stale}")
         };
-        Authentication::Challenge([value(Algorithm::Sha256), value(Algorithm::Md5)])
+        Authentication::Challenge(Algorithm::ALL.map(value))
     }
 
     /// Returns a nonce as callers see it, signed.
@@ -182,12 +183,16 @@ impl Nonce {
 }
 
 impl Algorithm {
+    /// All of them, the one to be preferred first.
+    const ALL: [Self; 3] = [Self::Sha512Of256, Self::Sha256, Self::Md5];
+
     fn of(name: &str) -> Option<Self> {
-        [Self::Sha256, Self::Md5].into_iter().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name))
+        Self::ALL.into_iter().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name))
     }
 
     const fn name(self) -> &'static str {
         match self {
+            Self::Sha512Of256 => "SHA-512-256",
             Self::Sha256 => "SHA-256",
             Self::Md5 => "MD5",
         }
@@ -197,6 +202,7 @@ impl Algorithm {
     fn hash(self, parts: &[&str]) -> String {
         let whole = parts.join(":");
         match self {
+            Self::Sha512Of256 => hex(&Sha512_256::digest(whole)),
             Self::Sha256 => hex(&Sha256::digest(whole)),
             Self::Md5 => hex(&Md5::digest(whole)),
         }

@@ -28,6 +28,8 @@ impl Status {
     pub const BAD_REQUEST: Self = Self(400);
     /// 401 Unauthorized: the sender of the request has to prove who it is.
     pub const UNAUTHORIZED: Self = Self(401);
+    /// 403 Forbidden: the request was understood and is refused, whatever else comes with it.
+    pub const FORBIDDEN: Self = Self(403);
     /// 404 Not Found: there is no such user here.
     pub const NOT_FOUND: Self = Self(404);
     /// 405 Method Not Allowed: the method is known, but not allowed for this address.
@@ -108,6 +110,7 @@ impl Status {
             200 => "OK",
             400 => "Bad Request",
             401 => "Unauthorized",
+            403 => "Forbidden",
             404 => "Not Found",
             405 => "Method Not Allowed",
             408 => "Request Timeout",

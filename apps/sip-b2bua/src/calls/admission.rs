@@ -84,6 +84,16 @@ pub(super) struct Denial {
     pub(super) retry_after: bool,
 }
 
+/// The proof of who a caller is.
+enum Proof {
+    /// The caller need not give one.
+    Needless,
+    /// The caller is this user.
+    Of(String),
+    /// The caller was asked for one.
+    Awaited,
+}
+
 const fn denial(status: Status, reason: &'static str) -> Denial {
     Denial { status, reason, retry_after: false }
 }
@@ -147,17 +157,16 @@ impl Calls {
         self.endpoint.respond(now, transaction, &response);
     }
 
-    /// Asks the caller for a proof of who it is, if it has to give one and has not; returns whether it was asked. The proof goes no
-    /// further.
-    fn asks_for_proof(&mut self, now: Instant, asked: &mut Asked, from: Flow) -> bool {
-        let Some(settings) = &self.settings.authentication else { return false };
+    /// Looks for a proof of who the caller is, and asks for it if the caller has to give one and has not. The proof goes no further.
+    fn proof(&mut self, now: Instant, asked: &mut Asked, from: Flow) -> Proof {
+        let Some(settings) = &self.settings.authentication else { return Proof::Needless };
         if crate::pinhole::is_inside(&settings.exempt, from.remote.ip()) {
-            return false;
+            return Proof::Needless;
         }
         let challenges = match self.admission.authenticator.check(now, &asked.request) {
-            Authentication::User(_) => {
+            Authentication::User(user) => {
                 self.admission.authenticator.strip(&mut asked.request);
-                return false;
+                return Proof::Of(user);
             }
             Authentication::Challenge(challenges) => challenges,
         };
@@ -167,13 +176,28 @@ impl Calls {
             response.headers.push(HeaderName::Other("WWW-Authenticate".into()), challenge);
         }
         self.endpoint.respond(now, asked.server, &response);
-        true
+        Proof::Awaited
+    }
+
+    /// Returns whether a request within a call may be taken: who calls proves with each request who it is, and that it is who has called.
+    fn may_speak(&mut self, now: Instant, call: &Call, asked: &mut Asked, from: Flow) -> bool {
+        match (self.proof(now, asked, from), &call.user) {
+            (Proof::Awaited, _) => false,
+            (Proof::Of(user), Some(caller)) if user != *caller => {
+                *self.counters.refused.entry("not_the_caller").or_default() += 1;
+                self.answer(now, asked.server, &asked.request, &denial(Status::FORBIDDEN, "Not the Caller"));
+                false
+            }
+            (Proof::Needless | Proof::Of(_), _) => true,
+        }
     }
 
     fn begin(&mut self, now: Instant, mut asked: Asked, from: Flow) {
-        if self.asks_for_proof(now, &mut asked, from) {
-            return;
-        }
+        let user = match self.proof(now, &mut asked, from) {
+            Proof::Awaited => return,
+            Proof::Of(user) => Some(user),
+            Proof::Needless => None,
+        };
         let Asked { server: transaction, request, essentials } = &asked;
         let transaction = *transaction;
         let refusal = self.reason_to_refuse(now, request, essentials);
@@ -220,6 +244,7 @@ impl Calls {
             deadline: Some(now + self.settings.longest_ringing),
             expires: None,
             early: None,
+            user,
             record,
             dialogs: Vec::new(),
         });
@@ -297,8 +322,12 @@ impl Calls {
     }
 
     /// A request within a dialog.
-    fn on_dialog_request(&mut self, now: Instant, id: CallId, side: Side, asked: Asked, from: Flow) {
+    fn on_dialog_request(&mut self, now: Instant, id: CallId, side: Side, mut asked: Asked, from: Flow) {
         self.with(now, id, |calls, call| {
+            // Whoever proves nothing changes nothing, not even where answers go.
+            if side == Side::A && !calls.may_speak(now, call, &mut asked, from) {
+                return;
+            }
             let Asked { server: transaction, request, essentials } = &asked;
             let transaction = *transaction;
             let leg = call.leg_mut(side);

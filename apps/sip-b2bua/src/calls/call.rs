@@ -55,6 +55,8 @@ pub(crate) struct Call {
     pub(crate) expires: Option<Instant>,
     /// The dialog with the called side that a reliable provisional response has made, until the call is answered.
     pub(crate) early: Option<Dialog>,
+    /// The user that has proved to be the caller; `None`: the caller had not to.
+    pub(crate) user: Option<String>,
     pub(crate) record: Record,
     /// Call-ID and tag of this side of each of its dialogs.
     pub(crate) dialogs: Vec<(String, String)>,

@@ -170,43 +170,62 @@ fn a_callee_without_a_contact_is_no_callee() {
     assert_eq!((world.told().0, world.calls.len(), world.open.len()), (vec![100, 502], 0, 0));
 }
 
-/// The answer to the challenge of a 401, by the user `alice`.
-fn proof(response: &Response, password: &str) -> String {
-    let challenge = response.headers.first(&HeaderName::Other("WWW-Authenticate".into())).unwrap();
+/// The INVITE that follows a challenge.
+fn second_invite(response: &Response, user: [&str; 2]) -> Request {
+    let mut request = proved(invite(OFFER), response, user);
+    request.headers.set(&HeaderName::CSeq, "2 INVITE");
+    request
+}
+
+/// A request with the answer of a user to the challenge of a 401.
+fn proved(mut request: Request, response: &Response, [user, password]: [&str; 2]) -> Request {
+    let name = HeaderName::Other("WWW-Authenticate".into());
+    let challenge = response.headers.all(&name).find(|value| value.contains("=SHA-256,")).unwrap();
     let nonce = challenge.split("nonce=\"").nth(1).unwrap().split('"').next().unwrap();
     let hash = |text: String| {
         use sha2::{Digest, Sha256};
         Sha256::digest(text).iter().map(|octet| format!("{octet:02x}")).collect::<String>()
     };
-    let uri = invite("").uri;
-    let (first, second) = (hash(format!("alice:here:{password}")), hash(format!("INVITE:{uri}")));
-    let response = hash(format!("{first}:{nonce}:00000001:c:auth:{second}"));
-    format!(
-        "Digest username=\"alice\", realm=\"here\", nonce=\"{nonce}\", uri=\"{uri}\", response=\"{response}\", \
+    let Request { uri, method, .. } = &request;
+    let (first, second) = (hash(format!("{user}:here:{password}")), hash(format!("{method}:{uri}")));
+    let answer = hash(format!("{first}:{nonce}:00000001:c:auth:{second}"));
+    let proof = format!(
+        "Digest username=\"{user}\", realm=\"here\", nonce=\"{nonce}\", uri=\"{uri}\", response=\"{answer}\", \
          algorithm=SHA-256, cnonce=\"c\", qop=auth, nc=00000001"
-    )
+    );
+    request.headers.push(HeaderName::Authorization, proof);
+    request
+}
+
+/// The challenge to the last request.
+fn challenge(world: &mut World) -> Response {
+    let (codes, response) = world.told();
+    assert_eq!(codes, [401]);
+    *response.unwrap()
+}
+
+/// A world whose callers have to prove who they are.
+fn suspicious() -> World {
+    let mut world = World::new();
+    let users = [ALICE, BOB].map(|user| user.map(str::to_owned).into()).into();
+    let exempt = vec![Network::new("192.0.2.0".parse().unwrap(), 24)];
+    let mut settings = settings(Transport::UDP);
+    settings.authentication = Some(AuthenticationSettings { realm: "here".to_owned(), users, exempt });
+    world.calls.set_settings(settings);
+    world
 }
 
 #[test]
 fn who_has_to_say_who_it_is_calls_after_a_proof_that_goes_no_further() {
     // RFC 3261 §22.2, RFC 8760.
-    for (password, status) in [("wonder", None), ("guess", Some(401))] {
-        let mut world = World::new();
-        let users = [("alice".to_owned(), "wonder".to_owned())].into();
-        let exempt = vec![Network::new("192.0.2.0".parse().unwrap(), 24)];
-        let realm = "here".to_owned();
-        let mut settings = settings(Transport::UDP);
-        settings.authentication = Some(AuthenticationSettings { realm, users, exempt });
-        world.calls.set_settings(settings);
+    for (user, status) in [(ALICE, None), (["alice", "guess"], Some(401))] {
+        let mut world = suspicious();
         world.invite(OFFER);
-        let Some(Event::Response { response, .. }) = world.caller.poll_event() else { panic!("no response") };
-        assert_eq!((response.status.code(), world.asked, world.calls.len()), (401, 0, 0));
-        let mut again = invite(OFFER);
-        again.headers.set(&HeaderName::CSeq, "2 INVITE");
-        again.headers.push(HeaderName::Authorization, proof(&response, password));
+        let response = challenge(&mut world);
+        assert_eq!((world.asked, world.calls.len()), (0, 0));
+        let mut again = second_invite(&response, user);
         again.headers.push(HeaderName::Authorization, "Digest realm=\"there\"");
-        world.caller.request(world.now, again, Flow::new(Transport::UDP, address(AGENT))).unwrap();
-        world.settle();
+        world.send(again);
         match status {
             Some(status) => assert_eq!((world.told().0, world.asked), (vec![status], 0)),
             None => {
@@ -217,3 +236,61 @@ fn who_has_to_say_who_it_is_calls_after_a_proof_that_goes_no_further() {
         }
     }
 }
+
+#[test]
+fn requests_within_a_call_are_those_of_who_has_proved_to_be_its_caller() {
+    let mut world = suspicious();
+    world.invite(OFFER);
+    let response = challenge(&mut world);
+    let invite = world.send(second_invite(&response, ALICE));
+    let (transaction, request) = world.received();
+    world.respond(transaction, &request, Status::OK, ANSWER);
+    let answer = *world.told().1.unwrap();
+    // Nobody can be asked for a proof of an ACK (RFC 3261 §22.1).
+    world.caller.acknowledge(
+        invite,
+        within(&answer, Method::Ack, 2),
+        Flow::new(Transport::UDP, address(AGENT)),
+    );
+    world.settle();
+    let mut numbers = 3..;
+    let mut bye = || within(&answer, Method::Bye, numbers.next().unwrap());
+    for user in [None, Some(["alice", "guess"]), Some(BOB)] {
+        world.send(bye());
+        let response = challenge(&mut world);
+        let Some(user) = user else { continue };
+        world.send(proved(bye(), &response, user));
+        assert_eq!(world.told().0, [if user == BOB { 403 } else { 401 }]);
+        assert_eq!((world.calls.len(), world.open.len()), (1, 2));
+    }
+    world.send(bye());
+    let response = challenge(&mut world);
+    world.send(proved(bye(), &response, ALICE));
+    assert_eq!(world.told().0, [200]);
+    world.pass(Duration::from_secs(40));
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn who_proves_nothing_does_not_move_the_answers_of_a_call() {
+    let mut world = suspicious();
+    world.invite(OFFER);
+    let response = challenge(&mut world);
+    world.send(second_invite(&response, ALICE));
+    let (transaction, request) = world.received();
+    world.respond(transaction, &request, Status::OK, ANSWER);
+    let answer = *world.told().1.unwrap();
+    let before: Vec<Flow> = world.calls.calls.values().map(|call| call.a.flow).collect();
+    let mut thief = endpoint("203.0.113.66:5060", 9);
+    thief
+        .request(world.now, within(&answer, Method::Info, 9), Flow::new(Transport::UDP, address(AGENT)))
+        .unwrap();
+    let sent = thief.poll_transmit().unwrap();
+    let from = Flow::new(Transport::UDP, address("203.0.113.66:5060"));
+    world.calls.handle_packet(world.now, from, &sent.octets);
+    let after: Vec<Flow> = world.calls.calls.values().map(|call| call.a.flow).collect();
+    assert_eq!((before, world.calls.counters().refused.get("no_proof")), (after, Some(&2)));
+}
+
+const ALICE: [&str; 2] = ["alice", "wonder"];
+const BOB: [&str; 2] = ["bob", "builder"];
