@@ -1,5 +1,6 @@
 //! The options of the filter, which an operator may choose.
 
+use core::net::IpAddr;
 use core::num::NonZeroU32;
 use core::ops::RangeInclusive;
 
@@ -22,6 +23,10 @@ pub struct NftConfig {
     pub translation: Option<TranslationPriorities>,
     /// The ports from which the kernel takes one for each flow of a host whose ports are left open; default 1024 to 65535.
     pub shared_ports: RangeInclusive<u16>,
+    /// Addresses that are given out outside; default none. What comes from outside to one of [`shared_ports`](Self::shared_ports)
+    /// there before a pinhole leads on from it is dropped: if the host itself took it, the connection tracker would keep the flow as
+    /// it began, and a pinhole that opens later would not be for it.
+    pub outside_addresses: Vec<IpAddr>,
     /// Bits that packets which pinholes let pass have in their mark from then on, so that others' rules can let them pass, too;
     /// default none.
     pub mark: Option<NonZeroU32>,
@@ -103,6 +108,7 @@ impl NftConfig {
             priority: -10,
             translation: None,
             shared_ports: 1024..=u16::MAX,
+            outside_addresses: Vec::new(),
             mark: None,
             passing: Passing::Pinholes,
             most_shapes: 96,

@@ -79,6 +79,10 @@ fn what_is_out_of_bounds_is_named_with_value_and_bound() {
             "service.outside.last_port = 8: at least 9 is needed",
         ),
         (
+            "[service]\nkind = \"traditional-nat\"\noutside = { addresses = [\"127.0.0.1\"] }\n",
+            "listen.tcp = 127.0.0.1:7626: service.outside gives this port out",
+        ),
+        (
             "[agents.alice]\nkey_file = \"/nonexistent\"\n",
             "agents.alice.key_file = /nonexistent: No such file",
         ),

@@ -2,7 +2,7 @@
 
 use core::num::NonZeroU32;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -55,6 +55,15 @@ pub(super) fn settings(file: file::File, folder: &Path) -> Result<Settings, Conf
             },
         },
     };
+    if let Some(pool) = middlebox.service.outside() {
+        let is_given_out = |listener: &&SocketAddr| {
+            pool.addresses.contains(&listener.ip()) && pool.ports.contains(&listener.port())
+        };
+        if let Some(listener) = listen.tcp.iter().find(is_given_out) {
+            let reason = "service.outside gives this port out: what comes to it from outside is dropped";
+            return Err(value("listen.tcp", listener, reason));
+        }
+    }
     let connections_per_host = file.limits.connections_per_host.unwrap_or(CONNECTIONS_PER_HOST);
     at_least("limits.connections_per_host", connections_per_host, 1)?;
     if middlebox.agents.known.is_empty() && middlebox.agents.anonymous.is_none() {
@@ -129,10 +138,8 @@ fn filter(
         table: file.table.unwrap_or(defaults.table),
         priority: file.priority.unwrap_or(defaults.priority),
         translation: service.nat_mode().map(|_| TranslationPriorities::default()),
-        shared_ports: match service {
-            Service::Firewall => defaults.shared_ports,
-            Service::TraditionalNat { outside } | Service::TwiceNat { outside, .. } => outside.ports.clone(),
-        },
+        shared_ports: service.outside().map_or(defaults.shared_ports, |pool| pool.ports.clone()),
+        outside_addresses: service.outside().map(|pool| pool.addresses.clone()).unwrap_or_default(),
         mark: mark(file.mark)?,
         passing: defaults.passing,
         most_shapes,

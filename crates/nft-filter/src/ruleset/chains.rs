@@ -362,29 +362,48 @@ pub(crate) const fn family(version: IpVersion) -> u8 {
     }
 }
 
-/// The set of the protected network's interfaces, emptied and filled anew.
+/// The set of the protected network's interfaces.
 fn write_interfaces(batch: &mut Batch, config: &NftConfig) {
+    let kind = SetKind { key_type: TYPE_INTERFACE, key_bytes: INTERFACE_BYTES, data: None };
+    let padded = config.inside.iter().map(|name| {
+        let mut octets = [0; 16];
+        octets.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
+        octets
+    });
+    write_constant_set(batch, config, INTERFACES, &kind, Some(&HOST_ORDER), padded);
+}
+
+/// A set, emptied and filled anew.
+pub(super) fn write_constant_set(
+    batch: &mut Batch,
+    config: &NftConfig,
+    name: &str,
+    kind: &SetKind,
+    user_data: Option<&[u8]>,
+    keys: impl IntoIterator<Item = impl AsRef<[u8]>>,
+) {
     batch.message(message::NEW_SET, CREATE, |attributes| {
         attributes.text(set::TABLE, &config.table);
-        attributes.text(set::NAME, INTERFACES);
-        attributes.u32(set::KEY_TYPE, TYPE_INTERFACE);
-        attributes.u32(set::KEY_BYTES, INTERFACE_BYTES);
+        attributes.text(set::NAME, name);
+        attributes.u32(set::KEY_TYPE, kind.key_type);
+        attributes.u32(set::KEY_BYTES, kind.key_bytes);
         attributes.u32(set::ID, SET_ID);
-        attributes.octets(set::USER_DATA, &HOST_ORDER);
+        if let Some(octets) = user_data {
+            attributes.octets(set::USER_DATA, octets);
+        }
     });
     batch.message(message::DELETE_ELEMENT, 0, |attributes| {
         attributes.text(element::TABLE, &config.table);
-        attributes.text(element::SET, INTERFACES);
+        attributes.text(element::SET, name);
     });
-    for name in &config.inside {
-        let mut octets = [0; 16];
-        octets.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
+    for octets in keys {
         batch.message(message::NEW_ELEMENT, CREATE, |attributes| {
             attributes.text(element::TABLE, &config.table);
-            attributes.text(element::SET, INTERFACES);
+            attributes.text(element::SET, name);
             attributes.nested(element::ELEMENTS, |list| {
                 list.nested(element::LIST_ELEMENT, |element| {
-                    element.nested(element::KEY, |key| key.octets(crate::netlink::data::VALUE, &octets));
+                    element
+                        .nested(element::KEY, |key| key.octets(crate::netlink::data::VALUE, octets.as_ref()));
                 });
             });
         });

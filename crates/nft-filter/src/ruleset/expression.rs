@@ -140,6 +140,11 @@ impl Expressions<'_, '_> {
         });
     }
 
+    /// Counts the packets that come so far, and their octets; `nft list` shows them.
+    pub(crate) fn count(&mut self) {
+        self.expression("counter", |_| ());
+    }
+
     /// Writes a verdict, which decides.
     pub(crate) fn verdict(&mut self, verdict: Verdict<'_>) {
         self.expression("immediate", |attributes| {

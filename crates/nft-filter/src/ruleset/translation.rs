@@ -7,6 +7,8 @@
 //! | `from_internal` | postrouting | to outside | A0 | A2 |
 //! | `from_external` | postrouting | to inside | A3 | A1, twice NAT |
 //!
+//! What comes to the translator's addresses before there is an entry in `to_internal` is dropped, so that no flow begins untranslated.
+//!
 //! The connection tracker keeps what the first packet of a flow found; the filter, which sees A0 and A3 of each packet,
 //! is what ends a flow.
 
@@ -17,13 +19,16 @@ use simco::{Direction, IpVersion, TransportProtocol};
 use smallvec::SmallVec;
 
 use super::chains::{
-    Hook, SetKind, VERSIONS, family, require_family, require_interface, write_base_chain, write_set,
+    Hook, SetKind, VERSIONS, family, require_family, require_interface, write_base_chain, write_constant_set,
+    write_set,
 };
-use super::expression::{Membership, Meta, PacketField, Register, TranslatedSide, append_rule};
+use super::expression::{
+    Comparison, Membership, Meta, PacketField, Register, TranslatedSide, Verdict, append_rule,
+};
 use super::shape::{
     Key, TYPE_BITS, TYPE_IPV4_ADDRESS, TYPE_IPV6_ADDRESS, TYPE_PORT, TYPE_PROTOCOL, address_bytes,
 };
-use crate::config::NftConfig;
+use crate::config::{NftConfig, Passing};
 use crate::netlink::Batch;
 
 /// A map: which side it translates, for which version, and how finely.
@@ -239,6 +244,20 @@ pub(super) fn write_maps(batch: &mut Batch, config: &NftConfig) {
     for map in TranslationMap::all() {
         write_set(batch, config, &map.name(), &map.kind());
     }
+    for version in VERSIONS {
+        let of_version = |address: &&IpAddr| IpVersion::of(**address) == version;
+        let keys = config.outside_addresses.iter().filter(of_version).flat_map(|address| {
+            WITH_PORTS.map(|protocol| {
+                let mut key = Key::new();
+                push_address(&mut key, *address);
+                key.extend_from_slice(&[protocol.get(), 0, 0, 0]);
+                key
+            })
+        });
+        // Keys like those of a map by address and protocol.
+        let map = TranslationMap { rewrite: Rewrite::ToInternal, version, detail: Detail::Protocol };
+        write_constant_set(batch, config, pool(version), &SetKind { data: None, ..map.kind() }, None, keys);
+    }
 }
 
 pub(super) fn write_hooks(batch: &mut Batch, config: &NftConfig) {
@@ -256,6 +275,38 @@ pub(super) fn write_rules(batch: &mut Batch, config: &NftConfig) {
     }
     for map in TranslationMap::all() {
         write_rule(batch, config, map);
+    }
+    if config.passing != Passing::Everything {
+        for version in VERSIONS {
+            write_early(batch, config, version);
+        }
+    }
+}
+
+/// Behind the maps, where only the first packet of a flow comes, and only one that no map had anything for.
+fn write_early(batch: &mut Batch, config: &NftConfig, version: IpVersion) {
+    append_rule(batch, &config.table, PREROUTING, |rule| {
+        let map = TranslationMap { rewrite: Rewrite::ToInternal, version, detail: Detail::Port };
+        let (address, port) = map.places();
+        let bytes = address_bytes(version);
+        require_interface(rule, Meta::InputName, Membership::Absent);
+        require_family(rule, version);
+        rule.payload(address, bytes, Register::FIRST);
+        rule.meta(Meta::Protocol, Register::FIRST.after(bytes));
+        rule.lookup(pool(version), Register::FIRST, Membership::Present);
+        rule.payload(port, 2, Register::FIRST);
+        rule.compare(Register::FIRST, Comparison::AtLeast, &config.shared_ports.start().to_be_bytes());
+        rule.compare(Register::FIRST, Comparison::AtMost, &config.shared_ports.end().to_be_bytes());
+        rule.count();
+        rule.verdict(Verdict::Drop);
+    });
+}
+
+/// Returns the name of the set of addresses that are given out outside, each with the protocols that have ports.
+const fn pool(version: IpVersion) -> &'static str {
+    match version {
+        IpVersion::V4 => "pool_4",
+        IpVersion::V6 => "pool_6",
     }
 }
 
@@ -296,5 +347,7 @@ fn write_rule(batch: &mut Batch, config: &NftConfig, map: TranslationMap) {
     });
 }
 
+const WITH_PORTS: [TransportProtocol; 3] =
+    [TransportProtocol::TCP, TransportProtocol::UDP, TransportProtocol::SCTP];
 const PREROUTING: &str = "prerouting";
 const POSTROUTING: &str = "postrouting";

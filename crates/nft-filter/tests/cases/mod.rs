@@ -54,6 +54,7 @@ pub(crate) const ALL: &[(&str, fn())] = &[
     ("ten_thousand_rules_in_one_transaction", restart::many),
     ("traditional_translation_rewrites_both_ways", translate::traditional),
     ("twice_translation_hides_both_ends", translate::twice),
+    ("what_comes_before_its_pinhole_is_dropped_and_spoils_nothing", translate::early),
     ("ports_that_are_left_open_are_of_the_pool", translate::shared),
     ("translation_works_for_tcp_and_ipv6", translate::ipv6_tcp),
     ("expiry_cuts_translated_flows", translate::expiry),

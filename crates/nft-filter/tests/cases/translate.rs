@@ -72,6 +72,30 @@ pub(crate) fn ipv6_tcp() {
     client.read_exact(&mut [0; 3]).unwrap();
 }
 
+/// A packet that was too early, and its flow with it, does not keep the pinhole from those that follow: neither the host takes it
+/// nor the connection tracker.
+pub(crate) fn early() {
+    let network = Network::new();
+    let translation = Some(TranslationPriorities::default());
+    let outside_addresses = vec![socket_address(OUTSIDE_OF_BOX).ip()];
+    let mut middlebox = Middlebox::with(&network, NftConfig { translation, outside_addresses, ..config() });
+    middlebox.insert(&udp(9, MARKER_INSIDE, MARKER_OUTSIDE, Direction::BiDirectional));
+    let inside = network.udp(Spot::Inside, socket_address(IN));
+    let outside = network.udp(Spot::Outside, socket_address(OUT));
+    let of_box = network.udp(Spot::Middlebox, socket_address(OUTSIDE_OF_BOX));
+    let low = network.udp(Spot::Middlebox, socket_address("203.0.113.1:53"));
+    for _ in 0..3 {
+        outside.send_to(b"early", socket_address(OUTSIDE_OF_BOX)).unwrap();
+    }
+    assert_eq!(seen_from(&outside, "203.0.113.1:53", &low), socket_address(OUT), "no port of the pool");
+    network.wait_for_marker(Way::In);
+    assert!(!arrives_now(&of_box) && !arrives_now(&inside));
+    let rule = translated(udp(1, IN, OUT, Direction::BiDirectional), host(OUTSIDE_OF_BOX), None);
+    middlebox.insert(&rule);
+    assert_eq!(seen_from(&outside, OUTSIDE_OF_BOX, &inside), socket_address(OUT));
+    assert_eq!(seen_from(&inside, OUT, &outside), socket_address(OUTSIDE_OF_BOX));
+}
+
 pub(crate) fn shared() {
     let network = Network::new();
     let mut middlebox = translator(&network);

@@ -90,6 +90,15 @@ impl Service {
             Self::TwiceNat { .. } => Some(NatMode::Twice),
         }
     }
+
+    /// Returns the addresses and ports that stand for internal endpoints outside; `None` for a firewall.
+    #[must_use]
+    pub const fn outside(&self) -> Option<&Pool> {
+        match self {
+            Self::Firewall => None,
+            Self::TraditionalNat { outside } | Self::TwiceNat { outside, .. } => Some(outside),
+        }
+    }
 }
 
 /// Addresses and ports a translator may give out.
