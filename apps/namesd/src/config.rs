@@ -1,0 +1,258 @@
+//! The configuration of the server: read, and checked.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use daemon::config::{ConfigError, at_least, read, value};
+use data_encoding::BASE64;
+use hickory_proto::rr::rdata::{NS, SOA};
+use hickory_proto::rr::{LowerName, Name, RData, Record, TSigner};
+use serde::Deserialize;
+
+use crate::keys::{KeySettings, Pattern, algorithm};
+use crate::zone::ZoneBounds;
+
+/// The settings of the server, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) listen: Vec<SocketAddr>,
+    pub(crate) folder: PathBuf,
+    pub(crate) metrics: Option<SocketAddr>,
+    /// TCP connections at the same time.
+    pub(crate) connections: usize,
+    /// Octets of the journal from which on it is made into a snapshot.
+    pub(crate) longest_journal: u64,
+    pub(crate) zones: Vec<ZoneSettings>,
+    pub(crate) keys: Vec<KeySettings>,
+}
+
+/// What a configuration says of a zone.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ZoneSettings {
+    pub(crate) origin: Name,
+    /// The record of type SOA; its serial number is that of the zone.
+    pub(crate) soa: Record,
+    /// The records of type NS, and the addresses of those in the zone.
+    pub(crate) servers: Vec<Record>,
+    pub(crate) secondaries: Vec<SocketAddr>,
+    pub(crate) bounds: ZoneBounds,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    server: ServerTable,
+    #[serde(default)]
+    zones: BTreeMap<String, ZoneTable>,
+    #[serde(default)]
+    keys: BTreeMap<String, KeyTable>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ServerTable {
+    listen: Vec<SocketAddr>,
+    folder: PathBuf,
+    metrics: Option<SocketAddr>,
+    connections: Option<usize>,
+    journal_mib: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ZoneTable {
+    contact: String,
+    nameservers: BTreeMap<String, Vec<IpAddr>>,
+    primary: Option<String>,
+    #[serde(default)]
+    secondaries: Vec<SocketAddr>,
+    ttl_s: Option<u32>,
+    negative_ttl_s: Option<u32>,
+    refresh_s: Option<i32>,
+    retry_s: Option<i32>,
+    expire_s: Option<i32>,
+    names: Option<usize>,
+    records_per_name: Option<usize>,
+    history: Option<usize>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyTable {
+    algorithm: Option<String>,
+    secret_file: PathBuf,
+    may: Vec<String>,
+}
+
+impl Settings {
+    pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
+        Self::parse(&read(path)?, path.parent().unwrap_or(Path::new(".")))
+    }
+
+    /// Reads a text; files that it names without a path are in `beside`.
+    pub(crate) fn parse(text: &str, beside: &Path) -> Result<Self, ConfigError> {
+        let File { server, zones, keys } = toml::from_str(text).map_err(Box::new)?;
+        if server.listen.is_empty() {
+            return Err(value("server.listen", "[]", "name at least one address with its port"));
+        }
+        if zones.is_empty() {
+            return Err(value("zones", "{}", "name a zone; there is nothing to serve"));
+        }
+        let connections = server.connections.unwrap_or(64);
+        at_least("server.connections", connections, 1)?;
+        let journal_mib = server.journal_mib.unwrap_or(16);
+        if !(1..=1024).contains(&journal_mib) {
+            return Err(value("server.journal_mib", journal_mib, "from 1 to 1024 are possible"));
+        }
+        let zones = zones.into_iter().map(|(name, zone)| zone_of(&name, zone));
+        let keys = keys.into_iter().map(|(name, key)| key_of(&name, key, beside));
+        Ok(Self {
+            listen: server.listen,
+            folder: beside.join(server.folder),
+            metrics: server.metrics,
+            connections,
+            longest_journal: journal_mib << 20,
+            zones: zones.collect::<Result<_, _>>()?,
+            keys: keys.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn zone_of(text: &str, table: ZoneTable) -> Result<ZoneSettings, ConfigError> {
+    let key = |name: &str| format!("zones.\"{text}\".{name}");
+    let origin = name_of(&format!("zones.\"{text}\""), text)?;
+    let ttl = table.ttl_s.unwrap_or(3600);
+    let mut servers = Vec::new();
+    for (server, addresses) in &table.nameservers {
+        let server = name_of(&key("nameservers"), server)?;
+        servers.push(Record::from_rdata(origin.clone(), ttl, RData::NS(NS(server.clone()))));
+        let is_inside = origin.zone_of(&server);
+        if is_inside == addresses.is_empty() {
+            let bound = if is_inside {
+                "an address is needed, since it is in the zone"
+            } else {
+                "it has its addresses in another zone"
+            };
+            return Err(value(&key(&format!("nameservers.\"{server}\"")), format!("{addresses:?}"), bound));
+        }
+        servers.extend(
+            addresses.iter().map(|address| Record::from_rdata(server.clone(), ttl, RData::from(*address))),
+        );
+    }
+    let Some(first) = table.primary.as_ref().or_else(|| table.nameservers.keys().next()) else {
+        return Err(value(&key("nameservers"), "{}", "name at least one server, with its addresses"));
+    };
+    // The first dot of a contact stands for the @ of a mail address.
+    let contact = name_of(&key("contact"), &table.contact.replacen('@', ".", 1))?;
+    let times = [
+        ("refresh_s", table.refresh_s.unwrap_or(60)),
+        ("retry_s", table.retry_s.unwrap_or(10)),
+        ("expire_s", table.expire_s.unwrap_or(86_400)),
+    ];
+    for (name, seconds) in times {
+        at_least(&key(name), seconds, 1)?;
+    }
+    let [(_, refresh), (_, retry), (_, expire)] = times;
+    let minimum = table.negative_ttl_s.unwrap_or(5);
+    let soa = SOA::new(name_of(&key("primary"), first)?, contact, 0, refresh, retry, expire, minimum);
+    let bounds = ZoneBounds {
+        names: table.names.unwrap_or(100_000),
+        records_per_name: table.records_per_name.unwrap_or(64),
+        history: table.history.unwrap_or(10_000),
+    };
+    at_least(&key("names"), bounds.names, 1)?;
+    at_least(&key("records_per_name"), bounds.records_per_name, 1)?;
+    Ok(ZoneSettings {
+        soa: Record::from_rdata(origin.clone(), ttl, RData::SOA(soa)),
+        origin,
+        servers,
+        secondaries: table.secondaries,
+        bounds,
+    })
+}
+
+fn key_of(text: &str, table: KeyTable, beside: &Path) -> Result<KeySettings, ConfigError> {
+    let key = |name: &str| format!("keys.\"{text}\".{name}");
+    let name = name_of(&format!("keys.\"{text}\""), text)?;
+    let known = table.algorithm.as_deref().unwrap_or("hmac-sha256");
+    let Some(algorithm) = algorithm(known) else {
+        return Err(value(&key("algorithm"), known, "hmac-sha256, hmac-sha384 or hmac-sha512"));
+    };
+    let path = beside.join(table.secret_file);
+    let refused = |bound: &str| value(&key("secret_file"), path.display(), bound);
+    let text = std::fs::read_to_string(&path).map_err(|error| refused(&error.to_string()))?;
+    let secret = BASE64.decode(text.trim().as_bytes());
+    let secret = secret.map_err(|_| refused("the secret in base64 is needed, as tsig-keygen writes it"))?;
+    if secret.len() < SHORTEST_SECRET {
+        return Err(refused("a secret of at least 16 octets is needed"));
+    }
+    let pattern = |text: &String| {
+        let (is_below, rest) = text.strip_prefix("*.").map_or((false, text.as_str()), |rest| (true, rest));
+        let name = LowerName::new(&name_of(&key("may"), rest)?);
+        Ok(if is_below { Pattern::Below(name) } else { Pattern::Exactly(name) })
+    };
+    let may = table.may.iter().map(pattern).collect::<Result<_, ConfigError>>()?;
+    let signer =
+        TSigner::new(secret, algorithm, name, FUDGE_S).map_err(|error| refused(&error.to_string()))?;
+    Ok(KeySettings { signer, may })
+}
+
+/// Reads a name, from the root on.
+fn name_of(key: &str, text: &str) -> Result<Name, ConfigError> {
+    let mut name = Name::from_str(text).map_err(|error| value(key, text, &error.to_string()))?;
+    name.set_fqdn(true);
+    Ok(name)
+}
+
+const SHORTEST_SECRET: usize = 16;
+/// How much clocks may differ, in what this server signs.
+const FUDGE_S: u16 = 300;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: &str = "[server]\nlisten = [\"127.0.0.1:53\"]\nfolder = \"names\"\n";
+    const ZONE: &str = "[zones.\"example.org\"]\ncontact = \"admin@example.org\"\nnameservers = { \"ns.example.org\" = [\"192.0.2.53\"] }\n";
+
+    fn refusal(text: &str) -> String {
+        Settings::parse(text, Path::new("/nowhere")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_least_configuration_has_defaults() {
+        let settings = Settings::parse(&format!("{LEAST}{ZONE}"), Path::new("/somewhere")).unwrap();
+        assert_eq!((settings.folder.to_str(), settings.connections), (Some("/somewhere/names"), 64));
+        let zone = &settings.zones[0];
+        assert_eq!((zone.servers.len(), zone.bounds.records_per_name), (2, 64));
+        assert_eq!(zone.soa.data.to_string(), "ns.example.org. admin.example.org. 0 60 10 86400 5");
+    }
+
+    #[test]
+    fn every_error_names_key_value_and_bound() {
+        let key = "[keys.phone]\nmay = [\"phone.example.org\"]\n";
+        for (text, error) in [
+            ("[server]\nlisten = []\nfolder = \"x\"\n".to_owned(), "server.listen = []: name at least one"),
+            (LEAST.to_owned(), "zones = {}: name a zone"),
+            (format!("{LEAST}journal_mib = 0\n{ZONE}"), "server.journal_mib = 0: from 1 to 1024"),
+            (format!("{LEAST}{ZONE}retry_s = 0\n"), "zones.\"example.org\".retry_s = 0: at least 1"),
+            (
+                format!("{LEAST}{ZONE}").replace("[\"192.0.2.53\"]", "[]"),
+                "zones.\"example.org\".nameservers.\"ns.example.org.\" = []: an address is needed",
+            ),
+            (
+                format!("{LEAST}{ZONE}{key}secret_file = \"none\"\n"),
+                "keys.\"phone\".secret_file = /nowhere/none: No such file",
+            ),
+            (
+                format!("{LEAST}{ZONE}{key}secret_file = \"none\"\nalgorithm = \"md5\"\n"),
+                "keys.\"phone\".algorithm = md5: hmac-sha256, hmac-sha384 or hmac-sha512",
+            ),
+        ] {
+            let found = refusal(&text);
+            assert!(found.starts_with(error), "{found}");
+        }
+    }
+}

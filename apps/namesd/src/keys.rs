@@ -1,0 +1,241 @@
+//! Keys: who signed a request (TSIG, RFC 8945), whether it was said before, and which names the key may change.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::net::SocketAddr;
+
+use hickory_proto::op::{Message, ResponseCode};
+use hickory_proto::rr::rdata::tsig::{TsigAlgorithm, TsigError};
+use hickory_proto::rr::{LowerName, Name, TSigResponseContext, TSigner};
+
+/// All keys of this server.
+#[derive(Debug, Default)]
+pub(crate) struct Keyring {
+    keys: BTreeMap<LowerName, Key>,
+}
+
+/// A key, and what it has signed lately.
+#[derive(Debug)]
+struct Key {
+    settings: KeySettings,
+    /// Requests that were signed before this second are refused: whether they were here before is not known any more.
+    floor: u64,
+    /// What was said in answer to each signed request, so that the same again gets the same answer and changes nothing.
+    said: HashMap<Vec<u8>, Said>,
+    /// The same by time.
+    order: VecDeque<(u64, Vec<u8>)>,
+}
+
+/// What a configuration says of a key.
+#[derive(Clone)]
+pub(crate) struct KeySettings {
+    pub(crate) signer: TSigner,
+    pub(crate) may: Vec<Pattern>,
+}
+
+/// Never shows the key.
+impl core::fmt::Debug for KeySettings {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("KeySettings").field("may", &self.may).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for KeySettings {
+    fn eq(&self, other: &Self) -> bool {
+        self.may == other.may
+            && self.signer.key() == other.signer.key()
+            && self.signer.algorithm() == other.signer.algorithm()
+            && self.signer.signer_name() == other.signer.signer_name()
+    }
+}
+
+/// Names that a key may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    /// This name.
+    Exactly(LowerName),
+    /// Every name below this one, written with an asterisk.
+    Below(LowerName),
+}
+
+/// The answer to a signed request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) peer: SocketAddr,
+    pub(crate) code: ResponseCode,
+}
+
+/// What a signature is worth.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// There is none.
+    Unsigned,
+    /// It is by this key.
+    By(Proof),
+    /// It is none of ours, or not right: the answer says so with NOTAUTH.
+    Wrong(Fault, Box<TSigResponse>),
+}
+
+/// A request was signed so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Proof {
+    pub(crate) key: LowerName,
+    pub(crate) mac: Vec<u8>,
+    pub(crate) signed_at: u64,
+}
+
+/// What is wrong with a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Key,
+    Signature,
+    Time,
+}
+
+impl Fault {
+    /// Returns the name for the log and for metrics.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Key => "bad_key",
+            Self::Signature => "bad_signature",
+            Self::Time => "bad_time",
+        }
+    }
+}
+
+/// How a response is to be signed.
+pub(crate) struct TSigResponse(TSigResponseContext);
+
+impl core::fmt::Debug for TSigResponse {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("TSigResponse")
+    }
+}
+
+impl TSigResponse {
+    /// Adds the signature to a response; `None` if it cannot be written.
+    pub(crate) fn sign(self, mut response: Message) -> Option<Vec<u8>> {
+        let octets = response.to_vec().ok()?;
+        response.set_signature(self.0.sign(&octets).ok()?);
+        response.to_vec().ok()
+    }
+}
+
+impl Keyring {
+    /// Creates a keyring; what was signed long before `now` is not taken.
+    pub(crate) fn new(keys: impl IntoIterator<Item = KeySettings>, now: u64) -> Self {
+        let mut ring = Self::default();
+        ring.configure(keys, now);
+        ring
+    }
+
+    /// Goes by other keys from now on; those that stay keep what they remember.
+    pub(crate) fn configure(&mut self, keys: impl IntoIterator<Item = KeySettings>, now: u64) {
+        let mut before = core::mem::take(&mut self.keys);
+        for settings in keys {
+            let name = LowerName::new(settings.signer.signer_name());
+            let key = match before.remove(&name) {
+                Some(key) => Key { settings, ..key },
+                None => Key {
+                    settings,
+                    floor: now.saturating_sub(MEMORY_S),
+                    said: HashMap::new(),
+                    order: VecDeque::new(),
+                },
+            };
+            self.keys.insert(name, key);
+        }
+    }
+
+    /// Judges the signature of a request that was read from these octets.
+    pub(crate) fn verify(&self, request: &Message, octets: &[u8], now: u64) -> Verdict {
+        let Some(signature) = request.signature() else { return Verdict::Unsigned };
+        let id = request.metadata.id;
+        let name = LowerName::new(&signature.name);
+        let wrong = |fault, context| Verdict::Wrong(fault, Box::new(TSigResponse(context)));
+        let known =
+            self.keys.get(&name).filter(|key| *key.settings.signer.algorithm() == signature.data.algorithm);
+        let Some(key) = known else {
+            let unknown = TSigResponseContext::unknown_key(id, now, signature.name.clone());
+            return wrong(Fault::Key, unknown);
+        };
+        let signer = &key.settings.signer;
+        let Ok((mac, signed_at, _)) = signer.verify_message_byte(octets, None, true) else {
+            return wrong(Fault::Signature, TSigResponseContext::bad_signature(id, now, signer.clone()));
+        };
+        let fudge = u64::from(signature.data.fudge).min(LONGEST_FUDGE_S);
+        if now.abs_diff(signed_at) > fudge || signed_at < key.floor {
+            let error = Some(TsigError::BadTime);
+            return wrong(Fault::Time, TSigResponseContext::new(id, now, signer.clone(), mac, error));
+        }
+        Verdict::By(Proof { key: name, mac, signed_at })
+    }
+
+    /// Returns what was said when the same request was here before.
+    pub(crate) fn said(&self, proof: &Proof) -> Option<Said> {
+        self.keys.get(&proof.key)?.said.get(&proof.mac).copied()
+    }
+
+    /// Remembers what was said. A key's requests are remembered for a few seconds after a later one: what is older is refused then.
+    pub(crate) fn remember(&mut self, proof: Proof, said: Said) {
+        let Some(key) = self.keys.get_mut(&proof.key) else { return };
+        key.floor = key.floor.max(proof.signed_at.saturating_sub(MEMORY_S));
+        if key.said.insert(proof.mac.clone(), said).is_none() {
+            key.order.push_back((proof.signed_at, proof.mac));
+        }
+        while let Some((signed_at, _)) = key.order.front() {
+            if *signed_at >= key.floor && key.order.len() <= MOST_REMEMBERED {
+                break;
+            }
+            let Some((signed_at, mac)) = key.order.pop_front() else { break };
+            // What is forgotten must not be taken again.
+            key.floor =
+                key.floor.max(signed_at.saturating_add(u64::from(key.order.len() >= MOST_REMEMBERED)));
+            key.said.remove(&mac);
+        }
+    }
+
+    /// Forgets what was said: the request may come again.
+    pub(crate) fn forget(&mut self, proof: &Proof) {
+        if let Some(key) = self.keys.get_mut(&proof.key) {
+            key.said.remove(&proof.mac);
+        }
+    }
+
+    /// Returns whether a key may change a name.
+    pub(crate) fn may_change(&self, key: &LowerName, name: &Name) -> bool {
+        let name = LowerName::new(name);
+        self.keys.get(key).is_some_and(|key| key.settings.may.iter().any(|pattern| pattern.fits(&name)))
+    }
+
+    /// Returns how the response to a proven request is signed.
+    pub(crate) fn response(&self, proof: &Proof, id: u16, now: u64) -> Option<TSigResponse> {
+        let signer = self.keys.get(&proof.key)?.settings.signer.clone();
+        Some(TSigResponse(TSigResponseContext::new(id, now, signer, proof.mac.clone(), None)))
+    }
+}
+
+impl Pattern {
+    fn fits(&self, name: &LowerName) -> bool {
+        match self {
+            Self::Exactly(own) => own == name,
+            Self::Below(own) => own != name && own.zone_of(name),
+        }
+    }
+}
+
+/// Returns the algorithm of this name.
+pub(crate) fn algorithm(name: &str) -> Option<TsigAlgorithm> {
+    match name {
+        "hmac-sha256" => Some(TsigAlgorithm::HmacSha256),
+        "hmac-sha384" => Some(TsigAlgorithm::HmacSha384),
+        "hmac-sha512" => Some(TsigAlgorithm::HmacSha512),
+        _ => None,
+    }
+}
+
+/// How long requests are remembered after the latest one of their key, by when they were signed.
+const MEMORY_S: u64 = 10;
+/// The requests of a key that are remembered at most.
+const MOST_REMEMBERED: usize = 200_000;
+/// A clock may differ by so much, whatever the request allows.
+const LONGEST_FUDGE_S: u64 = 300;
