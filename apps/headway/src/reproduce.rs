@@ -97,6 +97,7 @@ impl ReproduceError {
             | StudyError::Cell { .. }
             | StudyError::Run(_)
             | StudyError::Model(_)
+            | StudyError::Recorded { .. }
             | StudyError::Transport(_)) => Self::Study(error),
         }
     }

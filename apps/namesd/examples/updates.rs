@@ -30,11 +30,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     socket.set_read_timeout(Some(SILENCE))?;
     let began = Instant::now();
     let (mut next, mut sent) = (0, HashMap::new());
-    let (mut acknowledged, mut times) = (Vec::new(), Vec::new());
+    let (mut acknowledged, mut times, mut refused) = (Vec::new(), Vec::new(), HashMap::new());
+    let own = std::process::id();
     let mut buffer = [0; 4096];
     loop {
         while sent.len() < WINDOW && next < count {
-            let name = format!("n{next}.{key}.{zone}.");
+            let name = format!("n{own}-{next}.{key}.{zone}.");
             let id = u16::try_from(next % 65_536)?;
             socket.send(&update(id, zone, &name, &signer)?)?;
             sent.insert(id, (name, Instant::now()));
@@ -50,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             acknowledged.push(name);
             times.push(at.elapsed());
         } else {
-            println!("{name}: {}", response.metadata.response_code);
+            *refused.entry(response.metadata.response_code.to_string()).or_insert(0) += 1;
         }
     }
     let elapsed = began.elapsed();
@@ -63,6 +64,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         at(50).as_secs_f64() * 1e3,
         at(99).as_secs_f64() * 1e3
     );
+    for (code, count) in refused {
+        println!("{count} refused: {code}");
+    }
     if let Some(path) = rest.first() {
         let mut file = std::fs::File::create(path)?;
         for name in acknowledged {

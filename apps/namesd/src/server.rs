@@ -122,6 +122,8 @@ impl Server {
         for listener in core::mem::take(&mut self.listeners) {
             tasks.spawn(connections(listener, sender.clone(), Arc::clone(&places)));
         }
+        // What they have may be older than what this server has kept.
+        self.service.notify_all(self.now());
         let mut batch = Vec::with_capacity(BATCH);
         loop {
             let wake = self.service.poll_timeout().map(|at| at.saturating_sub(self.began.elapsed()));
@@ -232,8 +234,8 @@ impl Server {
             "outcome",
             of(&counters.updates),
         );
-        let help = "Zones, or changes, that secondaries got.";
-        page.plain("names_transfers_total", "counter", help, counters.transfers);
+        let help = "Transfers to secondaries: a whole zone, changes, or that there are none.";
+        page.labelled("names_transfers_total", help, "of", of(&counters.transfers));
         let help = "Messages that nobody is answered: too short, or answers to nothing.";
         page.plain("names_ignored_total", "counter", help, counters.ignored);
         page.plain("names_journal_octets", "gauge", "Octets of the journal.", self.journal.length());
@@ -296,6 +298,7 @@ async fn connections(listener: TcpListener, jobs: mpsc::Sender<Job>, places: Arc
 
 /// Answers the messages of a connection, one after the other (RFC 7766).
 async fn converse(mut stream: TcpStream, peer: SocketAddr, jobs: mpsc::Sender<Job>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
     loop {
         let read = async {
             let length = stream.read_u16().await?;

@@ -35,8 +35,8 @@ pub(crate) struct Counters {
     pub(crate) questions: BTreeMap<String, u64>,
     /// Updates, by what became of them.
     pub(crate) updates: BTreeMap<String, u64>,
-    /// Zones, or changes, that secondaries got.
-    pub(crate) transfers: u64,
+    /// Transfers to secondaries, by what they were of.
+    pub(crate) transfers: BTreeMap<String, u64>,
     /// Messages that nobody is answered.
     pub(crate) ignored: u64,
 }
@@ -258,7 +258,16 @@ impl Service {
             }
             (_, _, Via::Tcp) => whole(zone, request),
         };
-        self.counters.transfers += u64::from(via == Via::Tcp);
+        if via == Via::Tcp {
+            let is_whole = query.query_type() == RecordType::AXFR
+                || serial.is_some_and(|serial| serial != zone.serial() && zone.since(serial).is_none());
+            let of = match (is_whole, serial == Some(zone.serial())) {
+                (true, _) => "whole",
+                (false, true) => "nothing_new",
+                (false, false) => "changes",
+            };
+            *self.counters.transfers.entry(of.to_owned()).or_default() += 1;
+        }
         Outcome::Answer(messages.into_iter().filter_map(|message| message.to_vec().ok()).collect())
     }
 
@@ -404,6 +413,12 @@ impl Service {
             }
             name = name.base_name();
         }
+    }
+
+    /// All secondaries are to be told what there is.
+    pub(crate) fn notify_all(&mut self, now: Now) {
+        let zones: Vec<LowerName> = self.zones.keys().cloned().collect();
+        zones.iter().for_each(|zone| self.notify(now, zone));
     }
 
     /// The secondaries of a zone are to be told that it has changed; those that are being told are told again.
