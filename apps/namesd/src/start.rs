@@ -128,3 +128,41 @@ fn with_serial(soa: &Record, serial: u32) -> Record {
     debug_assert!(soa_of(&soa).is_some());
     soa
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIGURATION: &str = "[server]\nlisten = [\"127.0.0.1:53\"]\nfolder = \"names\"\n\
+        [zones.\"example.org\"]\ncontact = \"admin@example.org\"\nnameservers = { \"ns.example.org\" = [\"192.0.2.53\"] }\n";
+
+    #[test]
+    fn what_was_kept_is_there_again_and_what_the_configuration_changes_is_told() {
+        let folder = std::env::temp_dir().join(format!("namesd-start-{}", std::process::id()));
+        let opened = |text: &str| open(&Settings::parse(text, &folder).unwrap(), 1_800_000_000).unwrap();
+        let zone = |service: &Service| {
+            let zone = service.zones().next().unwrap();
+            (zone.serial(), zone.all().map(|record| record.data.to_string()).collect::<Vec<_>>())
+        };
+        let (service, _) = opened(CONFIGURATION);
+        assert_eq!(
+            zone(&service),
+            (1_800_000_001, vec!["ns.example.org.".to_owned(), "192.0.2.53".to_owned()])
+        );
+        drop(service);
+        // Nothing is new: the same serial number, and no snapshot is written.
+        let snapshot = || std::fs::metadata(folder.join("names/names.snapshot")).unwrap().modified().unwrap();
+        let before = snapshot();
+        let (service, _) = opened(CONFIGURATION);
+        assert_eq!((zone(&service).0, snapshot()), (1_800_000_001, before));
+        drop(service);
+        let moved = CONFIGURATION.replace("192.0.2.53", "192.0.2.54");
+        let (service, _) = opened(&moved);
+        let (serial, records) = zone(&service);
+        assert_eq!(
+            (serial, records),
+            (1_800_000_002, vec!["ns.example.org.".to_owned(), "192.0.2.54".to_owned()])
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

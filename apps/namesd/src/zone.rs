@@ -141,14 +141,15 @@ impl Zone {
         node.insert(0, soa.clone());
     }
 
-    /// Returns whether these are the servers of the zone, and their addresses are among those of their names.
+    /// Returns whether these are the servers of the zone, with these addresses and no others.
     pub(crate) fn has_servers(&self, servers: &[Record]) -> bool {
-        let named = servers.iter().filter(|record| record.record_type() == RecordType::NS).count();
-        self.records(&self.origin, RecordType::NS).count() == named
-            && servers.iter().all(|server| {
-                let mut there = self.records(&LowerName::new(&server.name), server.record_type());
-                there.any(|record| is_exactly(record, server))
-            })
+        servers.iter().all(|server| {
+            let (name, kind) = (LowerName::new(&server.name), server.record_type());
+            let wanted =
+                servers.iter().filter(|other| other.record_type() == kind && other.name == server.name);
+            self.records(&name, kind).count() == wanted.count()
+                && self.records(&name, kind).any(|record| is_exactly(record, server))
+        })
     }
 
     /// Sets the servers of the zone, and their addresses; what secondaries are told one by one begins anew.
@@ -156,10 +157,14 @@ impl Zone {
         if let Some(node) = self.nodes.get_mut(&self.origin) {
             node.retain(|record| record.record_type() != RecordType::NS);
         }
+        let addresses = || servers.iter().filter(|server| server.record_type() != RecordType::NS);
+        for server in addresses() {
+            if let Some(node) = self.nodes.get_mut(&LowerName::new(&server.name)) {
+                node.retain(|record| record.data.ip_addr().is_none());
+            }
+        }
         for server in servers {
-            let node = self.nodes.entry(LowerName::new(&server.name)).or_default();
-            node.retain(|record| record.data != server.data);
-            node.push(server.clone());
+            self.nodes.entry(LowerName::new(&server.name)).or_default().push(server.clone());
         }
         self.history.clear();
     }

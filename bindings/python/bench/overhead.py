@@ -18,7 +18,7 @@ import headway
 from headway import _headway
 from headway.campaign._cells import Plan
 
-ROUNDS = 25
+ROUNDS = 7
 
 
 def taken(act) -> float:
@@ -44,7 +44,7 @@ def campaign(seeds: int) -> None:
 def main() -> None:
     """Measure, and judge."""
     told.conditions()
-    runs = told.argument(200)
+    runs = told.argument(1600)
     seeds = runs // 4
     # What is only done once in a process is not part of it.
     campaign(1)

@@ -37,4 +37,12 @@ pub enum StudyError {
     /// The user wants to stop before the end.
     #[error("interrupted")]
     Interrupted,
+    /// A record of measurements that this crate carries cannot be read.
+    #[error("{file}: {error}")]
+    Recorded {
+        /// The file of the record.
+        file: &'static str,
+        /// What is wrong with it.
+        error: String,
+    },
 }

@@ -2,6 +2,7 @@
 
 mod blocked;
 mod burst;
+mod kernel;
 mod large;
 mod path;
 mod redundancy;
