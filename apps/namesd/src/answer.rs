@@ -61,7 +61,7 @@ fn add_addresses(zone: &Zone, response: &mut Message) {
     }
 }
 
-/// The record that says how long an answer is no (RFC 2308 §3).
+/// Returns the record that says how long an answer is no (RFC 2308 §3).
 fn negative(zone: &Zone) -> Option<Record> {
     let mut record = zone.soa()?.clone();
     record.ttl = record.ttl.min(soa_of(&record)?.minimum);

@@ -28,7 +28,7 @@ pub(crate) struct Settings {
     pub(crate) keys: Vec<KeySettings>,
 }
 
-/// What a configuration says of a zone.
+/// The settings of a zone, as the configuration has them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ZoneSettings {
     pub(crate) origin: Name,

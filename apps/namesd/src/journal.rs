@@ -32,7 +32,7 @@ pub(crate) struct Journal {
     waiting: Vec<u8>,
 }
 
-/// What the folder had in it.
+/// The content of the folder when it was opened.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     /// The messages of the snapshot.

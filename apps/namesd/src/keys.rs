@@ -19,13 +19,13 @@ struct Key {
     settings: KeySettings,
     /// Requests that were signed before this second are refused: whether they were here before is not known any more.
     floor: u64,
-    /// What was said in answer to each signed request, so that the same again gets the same answer and changes nothing.
+    /// The answers to signed requests by their signatures, so that the same request again gets the same answer and changes nothing.
     said: HashMap<Vec<u8>, Said>,
-    /// The same by time.
+    /// The signatures of those requests, by when they were made.
     order: VecDeque<(u64, Vec<u8>)>,
 }
 
-/// What a configuration says of a key.
+/// The settings of a key, as the configuration has them.
 #[derive(Clone)]
 pub(crate) struct KeySettings {
     pub(crate) signer: TSigner,
@@ -51,9 +51,9 @@ impl PartialEq for KeySettings {
 /// Names that a key may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
-    /// This name.
+    /// The key may change this name.
     Exactly(LowerName),
-    /// Every name below this one, written with an asterisk.
+    /// The key may change every name below this one, which is written with an asterisk.
     Below(LowerName),
 }
 
@@ -64,14 +64,14 @@ pub(crate) struct Said {
     pub(crate) code: ResponseCode,
 }
 
-/// What a signature is worth.
+/// The verdict on a signature.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// There is none.
+    /// The request has no signature.
     Unsigned,
-    /// It is by this key.
+    /// The request is signed by this key.
     By(Proof),
-    /// It is none of ours, or not right: the answer says so with NOTAUTH.
+    /// The signature is by no key of ours, or not right: the answer says so with NOTAUTH.
     Wrong(Fault, Box<TSigResponse>),
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Proof {
     pub(crate) signed_at: u64,
 }
 
-/// What is wrong with a signature.
+/// The fault of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     Key,

@@ -28,7 +28,7 @@ pub(crate) struct Server {
     listeners: Vec<TcpListener>,
     scraping: Scraping,
     scrapes: mpsc::Receiver<oneshot::Sender<String>>,
-    /// When the journal may be made into a snapshot again, after that has failed.
+    /// The time from which on the journal may be made into a snapshot again, after that has failed.
     compact_after: Duration,
 }
 

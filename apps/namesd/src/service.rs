@@ -28,7 +28,7 @@ pub(crate) struct Service {
     pub(crate) log: Quota,
 }
 
-/// What happened, by name.
+/// The counts of what happened, by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     /// Questions, by the code of the answer.
@@ -48,7 +48,7 @@ pub(crate) enum Via {
     Tcp,
 }
 
-/// When something happens.
+/// The time at which something happens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Now {
     /// Seconds since 1970, by which others sign.
@@ -57,14 +57,14 @@ pub(crate) struct Now {
     pub(crate) since_start: Duration,
 }
 
-/// What is to be done about a message.
+/// The consequence of a message.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// These messages go back.
+    /// The sender gets these messages.
     Answer(Vec<Vec<u8>>),
-    /// An update, to be made together with others.
+    /// The message is an update, to be made together with others.
     Update(Box<Asked>),
-    /// Nothing.
+    /// The message has no consequence.
     Nothing,
 }
 
@@ -479,7 +479,7 @@ impl Service {
     }
 }
 
-/// Why an update is not made.
+/// The reason why an update is not made.
 struct Refusal {
     code: ResponseCode,
     outcome: &'static str,

@@ -1,4 +1,4 @@
-//! What tests have in common.
+//! The zone that tests have in common.
 
 use std::str::FromStr;
 
@@ -13,7 +13,7 @@ pub(crate) fn name(text: &str) -> Name {
     name
 }
 
-/// A record with an address.
+/// Creates a record with an address.
 pub(crate) fn record(of: &str, ttl: u32, address: &str) -> Record {
     Record::from_rdata(name(of), ttl, RData::from(address.parse::<std::net::IpAddr>().unwrap()))
 }

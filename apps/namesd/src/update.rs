@@ -1,4 +1,4 @@
-//! What an update may ask for: its form, its names, and its prerequisites (RFC 2136 §3.1 to §3.4.1).
+//! The bounds of what an update may ask for: its form, its names, and its prerequisites (RFC 2136 §3.1 to §3.4.1).
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ pub(crate) struct Zone {
     origin: LowerName,
     /// The records of each name, in the order in which they were added.
     nodes: BTreeMap<LowerName, Vec<Record>>,
-    /// What a secondary lacks that has an earlier serial number, oldest first.
+    /// The changes that a secondary lacks that has an earlier serial number, oldest first.
     history: VecDeque<Change>,
     bounds: ZoneBounds,
 }
@@ -266,7 +266,7 @@ impl Zone {
     }
 }
 
-/// What changes so far, without what comes and goes again.
+/// The records that differ so far, without those that come and go again.
 #[derive(Debug, Default)]
 struct Difference {
     removed: Vec<Record>,

@@ -40,9 +40,9 @@ pub enum StudyError {
     /// A record of measurements that this crate carries cannot be read.
     #[error("{file}: {error}")]
     Recorded {
-        /// The file of the record.
+        /// The name of the file that the record is in.
         file: &'static str,
-        /// What is wrong with it.
+        /// The reason that the reader of the format gives.
         error: String,
     },
 }

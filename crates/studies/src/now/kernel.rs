@@ -7,10 +7,10 @@ use crate::cells::Cells;
 use crate::error::StudyError;
 use lab::report::{Estimate, Evidence, Mark, Series, Table};
 
-/// What a run of `interop/response-times` found.
+/// The record of a run of `interop/response-times`.
 #[derive(Deserialize)]
 pub(super) struct Recorded {
-    /// Which kernel.
+    /// The kernel and its version.
     kernel: String,
     /// The day of the run.
     date: String,

@@ -39,7 +39,7 @@ pub(crate) fn timer(effort: &Effort) -> Result<Page, StudyError> {
     let kernel = Recorded::of_linux()?;
     page.series.extend(kernel.series("sctp:1"));
     judge(&mut page, &cells)?;
-    let statement = "the SCTP of a Linux kernel takes what the rule of three reports takes in the simulator, by every RTO.Min, at every rate";
+    let statement = "the SCTP of a Linux kernel takes what the rule of three reports takes in the simulator, by every RTO.Min, at 10 and 100 a second";
     page.statements.push(AS_KERNEL.judge(statement, kernel.beside(&cells)?));
     page.reading = reading(&cells)?;
     if effort.measurement.is_none() {
@@ -159,7 +159,7 @@ const MORE: Criterion = Criterion::more_than(0.0, "%");
 const LITTLE: Criterion = Criterion::equivalent([-3.0, 3.0], "%");
 const AS_MODELLED: Criterion = Criterion::each([-10.0, 10.0], "%");
 const AS_KERNEL: Criterion = Criterion::each([-10.0, 10.0], "%");
-/// What a request takes in the plan if nothing is lost, in ms.
+/// The time that a request takes in the plan if nothing is lost, in ms.
 pub(super) const LOSSLESS_MS: f64 = 20.5;
 /// How losses are found, and RTO.Min in ms, as the model wants it.
 type Rules = (Profile, u64);
