@@ -1,7 +1,7 @@
 //! The cases.
 
 use crate::agent::{Agent, Process, SECOND};
-use crate::network::Place;
+use crate::network::{INSIDE, OUTSIDE, Place};
 use crate::probe::Media;
 use crate::proxy::Proxy;
 use crate::stranger::Stranger;
@@ -96,6 +96,34 @@ fn media_move_within_a_call() {
         let Some(agent) = call("caller_moves", "callee_moves", from, to) else { return };
         assert_eq!(cause(&agent), "bye_of_caller");
         assert!(agent.metrics().contains("sip_pinholes_granted_total 3"), "{}", agent.metrics());
+        agent.stop();
+    }
+}
+
+#[test]
+fn both_sides_hang_up_at_once() {
+    for (from, to) in WAYS {
+        let Some(agent) = Agent::new(to, "") else { return };
+        // No BYE arrives before both were sent: they cross, whichever is repeated first. With timestamps TCP has a header of 32 octets.
+        let bye = |transport| {
+            if transport == "tcp" { "ip protocol tcp @th,256,24" } else { "udp dport 5060 @th,64,24" }
+        };
+        let rule = |source, transport| format!("ip saddr {source} {} 0x425945 counter", bye(transport));
+        let rules = [rule(INSIDE, from), rule(OUTSIDE, to)];
+        agent.network.lose(Place::Middle, "input", &rules.join(" drop; "));
+        let called = Stranger::callee(&agent.network, "callee_crosses", to);
+        wait_until_it_listens(&agent, to);
+        let calling = Stranger::caller(&agent.network, "caller_crosses", from);
+        let start = std::time::Instant::now();
+        while agent.network.lost(Place::Middle).contains(&0) {
+            assert!(start.elapsed() < crate::agent::PATIENCE, "nobody hangs up: {}", agent.log());
+        }
+        agent.network.lose_nothing(Place::Middle);
+        calling.succeed(|| agent.log());
+        called.succeed(|| agent.log());
+        agent.wait_until_closed();
+        let cause = cause(&agent);
+        assert!(["bye_of_caller", "bye_of_callee"].contains(&cause.as_str()), "{cause}");
         agent.stop();
     }
 }

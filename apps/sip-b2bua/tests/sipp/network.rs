@@ -101,6 +101,14 @@ impl Network {
         self.nft(place, &format!("table inet loss {{ {chain}; }}"));
     }
 
+    /// How many packets each of the rules with a counter has lost so far.
+    pub(crate) fn lost(&self, place: Place) -> Vec<u64> {
+        let output = self.command(place, "nft").args(["list", "table", "inet", "loss"]).output().unwrap();
+        let rules = String::from_utf8(output.stdout).unwrap();
+        let counters = rules.split("counter packets ").skip(1);
+        counters.map(|rest| rest.split(' ').next().unwrap().parse().unwrap()).collect()
+    }
+
     pub(crate) fn lose_nothing(&self, place: Place) {
         self.nft(place, "delete table inet loss");
     }
