@@ -19,7 +19,7 @@ use result::Outcome;
 
 use crate::arguments::{
     CapturePointArguments, EventsArguments, ImpairmentArguments, ProcessingArguments, TrafficArguments,
-    UsageError, check_capture,
+    UsageError, check_capture, parse_positive_duration,
 };
 use crate::failure::{CommandError, Failure, Interrupted};
 use crate::interrupt;
@@ -46,6 +46,9 @@ pub(crate) struct Arguments {
     traffic: TrafficArguments,
     #[command(flatten)]
     processing: ProcessingArguments,
+    /// How old a frame of the workload video may be when it is delivered [default: 150ms]
+    #[arg(long, value_name = "DURATION", value_parser = parse_positive_duration, help_heading = "Workload")]
+    deadline: Option<Duration>,
     /// The backend: namespaces (real packets, kernel TCP), simulator (virtual time, no rights needed), or auto,
     /// which takes the simulator where namespaces are refused
     #[arg(long, value_name = "NAME", default_value = "auto")]
@@ -106,6 +109,7 @@ impl Arguments {
             response_path: path.response,
             processing: self.processing.processing()?,
             backend: self.backend,
+            deadline: self.deadline,
             pcap: self.pcap.clone(),
             pcap_at: self.pcap_at.point(),
             ..self.traffic.config()?

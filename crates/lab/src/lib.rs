@@ -53,11 +53,14 @@ pub use difference::{
     ConditionDifference, DifferenceVerdict, ResultDifference, ResultFileError, Saved, TransportDifference,
 };
 pub use events::{EventFile, write_events};
-pub use statistics::{CallCounts, Distribution, LoadCounters, MIN_BATCHES, half_width, mean, milliseconds};
+pub use statistics::{
+    CallCounts, Distribution, FrameCounts, LoadCounters, MIN_BATCHES, half_width, mean, milliseconds,
+};
 pub use stop::StopSignal;
 pub use summary::{
-    BlockingResult, CompareResult, Comparison, ImpairmentsResult, LateResult, LossSplit, PathResult,
-    PeerPath, PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult, SCHEMA, WorkloadResult,
+    BlockingResult, CompareResult, Comparison, FramesResult, ImpairmentsResult, LateResult, LossSplit,
+    PathResult, PeerPath, PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult, SCHEMA,
+    WorkloadResult,
 };
 pub use text::UnknownName;
 pub use traffic::{Arrivals, ClientPlan, ServerPlan, TraceFileError, WORKLOADS, Workload, pinhole};

@@ -3,6 +3,7 @@
 mod calls;
 mod counters;
 mod delays;
+mod frames;
 mod one_way;
 
 use core::time::Duration;
@@ -12,6 +13,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub use calls::CallCounts;
 pub use counters::{LoadCounters, TransportCounts};
 pub use delays::{Delays, Moments};
+pub use frames::FrameCounts;
 pub use one_way::{OneWay, Trip};
 pub use workload::Spread;
 

@@ -11,8 +11,8 @@ use workload::Sample;
 pub use curves::RunCurves;
 pub use reading::{closing_words, reading};
 pub use result::{
-    BlockingResult, CompareResult, ImpairmentsResult, LateResult, LossSplit, PathResult, PeerPath,
-    PredictedResult, RequestCounts, ResponseResult, RunResult, WorkloadResult,
+    BlockingResult, CompareResult, FramesResult, ImpairmentsResult, LateResult, LossSplit, PathResult,
+    PeerPath, PredictedResult, RequestCounts, ResponseResult, RunResult, WorkloadResult,
 };
 
 use crate::compare::{
@@ -110,6 +110,7 @@ impl TransportRow<'_> {
             counts: RequestCounts { requests, responses, failed: requests.saturating_sub(responses) },
             because: verdict::because(&self.runs, self.transport.drain()),
             response_ms: ResponseResult::new(times),
+            frames: self.frames(),
             blocking: self.blocking().map(BlockingResult::new),
             late: None,
             predicted: prediction.map(PredictedResult::new),
@@ -125,6 +126,13 @@ impl TransportRow<'_> {
 
     fn optional_sum(&self, count: impl Fn(&RawRun) -> Option<u64>) -> Option<u64> {
         self.runs.iter().filter_map(|run| count(run)).reduce(|sum, more| sum + more)
+    }
+
+    /// Returns the fate of the frames. One without a receipt is lost, even if it was never handed over.
+    fn frames(&self) -> Option<FramesResult> {
+        let due = self.sum(|run| run.samples.len() as u64);
+        let lost = self.sum(|run| run.samples.iter().filter(|sample| is_unanswered(sample)).count() as u64);
+        FramesResult::sum(self.runs.iter().filter_map(|run| run.frames), due, lost)
     }
 
     fn blocking(&self) -> Option<Blocking> {
@@ -229,6 +237,7 @@ impl WorkloadResult {
             interval_ms: milliseconds(config.traffic.interval),
             message_bytes: (!config.workload.kind().facts().has_own_lengths)
                 .then(|| config.traffic.message_bytes.get()),
+            deadline_ms: config.deadline().map(milliseconds),
             duration_s: config.traffic.duration.as_secs_f64(),
             seed: config.seed,
             late_sends: raw.runs.iter().map(|run| run.counters.late_sends).sum(),

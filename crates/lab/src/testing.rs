@@ -30,6 +30,7 @@ pub(crate) fn run(id: &str, responses: &[Option<Duration>]) -> RawRun {
         start,
         samples: (0..).zip(responses).map(sample).collect(),
         untimed: Vec::new(),
+        frames: None,
         counters: LoadCounters {
             requests: responses.len() as u64,
             responses: responses.iter().flatten().count() as u64,

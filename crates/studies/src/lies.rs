@@ -123,6 +123,7 @@ impl MadeUp {
                 up: self.messages().into(),
                 touched: Some(whole(of("touched")) % u64::from(self.messages())),
             }),
+            frames: None,
             failure: None,
         }
     }

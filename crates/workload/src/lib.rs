@@ -5,6 +5,7 @@
 //!   time runs from the **intended** send time ([`Sample`]), so that a stalled transport cannot hide the requests that it
 //!   made wait (coordinated omission).
 //! * [`Message`] is what is sent: its number, its send time, and zeros up to its size.
+//! * [`FrameSizes`] draws how long the frames of a video are.
 //! * [`StreamFramer`] finds the messages in a byte stream (TCP).
 //! * [`Spread`] is how times are distributed, of messages and of packets: what a quantile is, everybody says alike.
 //! * [`UdpRequester`] repeats requests over an unreliable transport as a SIP client transaction does.
@@ -32,6 +33,7 @@
 
 mod arrivals;
 mod framer;
+mod frames;
 mod message;
 mod requester;
 mod sample;
@@ -41,6 +43,7 @@ mod units;
 
 pub use arrivals::{ArrivalProcess, ArrivalSpec, Arrivals, ArrivalsError, TraceError, parse_trace};
 pub use framer::{FramingError, StreamFramer};
+pub use frames::FrameSizes;
 pub use message::{HEADER_BYTES, Message, MessageError, MessageNumber, MessageSize, SendTime};
 pub use requester::{
     Datagram, FirstTimeout, RequesterCounters, ResponseNovelty, RetransmissionConfig, Transmission,

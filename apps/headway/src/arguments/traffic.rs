@@ -19,12 +19,12 @@ use super::{
 pub(crate) struct TrafficArguments {
     #[command(flatten)]
     load: RateArguments,
-    /// Law of the send times: poisson, constant, onoff:ON,OFF (bursts) or trace:FILE (recorded intervals)
-    #[arg(long, value_name = "LAW", default_value = "poisson")]
-    arrivals: ArrivalSpec,
-    /// Size of a request and of its response, in octets; workloads like simco have messages of their own lengths
-    #[arg(long, value_name = "SIZE", default_value = "64", value_parser = parse_message)]
-    message: MessageSize,
+    /// Law of the send times: poisson, constant, onoff:ON,OFF (bursts) or trace:FILE (recorded intervals) [default: poisson; video: constant]
+    #[arg(long, value_name = "LAW")]
+    arrivals: Option<ArrivalSpec>,
+    /// Size of a request and of its response, in octets, for video in the mean; workloads like simco have messages of their own lengths [default: 64; video: 6395]
+    #[arg(long, value_name = "SIZE", value_parser = parse_message)]
+    message: Option<MessageSize>,
     /// How long requests are sent
     #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_positive_duration)]
     duration: Duration,
@@ -53,13 +53,14 @@ impl TrafficArguments {
     /// Returns a comparison with this traffic; the path and all else as by default.
     pub(crate) fn config(&self) -> Result<CompareConfig, UsageError> {
         let defaults = CompareConfig::default();
-        let interval = self.load.interval()?.unwrap_or(defaults.traffic.interval);
+        let usual = lab::Traffic::usual(self.workload);
+        let interval = self.load.interval()?.unwrap_or(usual.interval);
         self.check_amount(interval)?;
         Ok(CompareConfig {
             traffic: lab::Traffic {
                 interval,
-                arrivals: Arrivals::load(self.arrivals.clone())?,
-                message_bytes: self.message,
+                arrivals: self.arrivals.clone().map(Arrivals::load).transpose()?.unwrap_or(usual.arrivals),
+                message_bytes: self.message.unwrap_or(usual.message_bytes),
                 duration: self.duration,
             },
             repeat: NonZeroU32::new(self.repeat).unwrap_or(NonZeroU32::MIN),

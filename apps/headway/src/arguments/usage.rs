@@ -64,6 +64,18 @@ impl From<CompareError> for UsageError {
                 because: format!("{transport} carries at most {most} octets"),
                 remedy: format!("write less, or leave {transport} out of --transport"),
             },
+            CompareError::NoDeadline { deadline, workload } => Self::Value {
+                option: "--deadline",
+                value: super::format_duration(deadline),
+                because: format!("messages of workload {workload} have none"),
+                remedy: "leave it out, or use --workload video".to_owned(),
+            },
+            CompareError::LongestMessage { mean, error } => Self::Value {
+                option: "--message",
+                value: mean.to_string(),
+                because: format!("the longest messages have eight times the mean: {error}"),
+                remedy: "write at most 128KiB".to_owned(),
+            },
             error @ (CompareError::RequestPath(_)
             | CompareError::ResponsePath(_)
             | CompareError::ZeroInterval

@@ -119,6 +119,7 @@ fn raw(run: FlowRun, config: &CompareConfig, planned: Planned) -> RawRun {
         own_losses: Err("nobody sees what the network loses"),
         samples: driven.samples,
         untimed: driven.untimed,
+        frames: driven.frames,
         counters: driven.counters,
         retransmissions: counts.retransmissions.filter(|_| transport.is_unreliable()),
         blocking: counts.blocked.map(Blocking::from),

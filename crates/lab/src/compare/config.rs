@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use emulator::CapturePoint;
 use netem::{Impairments, InvalidImpairments, Loss, Probability};
 use thiserror::Error;
-use workload::MessageSize;
+use workload::{MessageError, MessageSize};
 
 pub use names::BackendChoice;
 
@@ -47,6 +47,8 @@ pub struct CompareConfig {
     pub backend: BackendChoice,
     /// The kind of messages. Default echo.
     pub workload: Workload,
+    /// How old a frame may be when it is delivered. Default as the workload has it.
+    pub deadline: Option<Duration>,
     /// The file to write packets to. Default none.
     pub pcap: Option<PathBuf>,
     /// The point at which packets are written. Default: as the senders sent them.
@@ -88,13 +90,36 @@ impl CompareConfig {
         if !self.workload.is_answered() {
             return Err(CompareError::NotAnswered { workload: self.workload });
         }
+        if let Some(deadline) = self.deadline.filter(|_| self.workload.deadline().is_none()) {
+            return Err(CompareError::NoDeadline { deadline, workload: self.workload });
+        }
         let octets = self.traffic.message_bytes.get();
-        for transport in self.transports.as_slice() {
+        let kind = self.workload.kind();
+        kind.longest(self.traffic.message_bytes)
+            .map_err(|error| CompareError::LongestMessage { mean: octets, error })?;
+        // What carries no such messages at all is left out, with its reason.
+        let carries = |it: &&TransportSpec| kind.check(it.carriage(), it.lanes()).is_ok();
+        for transport in self.transports.as_slice().iter().filter(carries) {
             if let Some(most) = transport.most_message_bytes().filter(|most| octets > *most) {
                 return Err(CompareError::TooBig { octets, transport: *transport, most });
             }
         }
         Ok(())
+    }
+
+    /// Returns how old a message may be when it is delivered; `None` where age does not matter.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline.or_else(|| self.workload.deadline())
+    }
+
+    /// Returns the least time that can be measured: the round trip and processing, or the way there where receipts tell.
+    #[must_use]
+    pub fn shortest(&self) -> Duration {
+        if self.workload.is_timed_by_receipts() {
+            return self.request_path.delay;
+        }
+        self.rtt().saturating_add(self.processing)
     }
 
     /// Returns the delay of both directions together, without queues and jitter.
@@ -131,8 +156,9 @@ impl CompareConfig {
             workload: self.workload,
             rate: None,
             interval: Some(Span(self.traffic.interval)),
-            arrivals: self.traffic.arrivals.clone(),
-            message: self.traffic.message_bytes.get(),
+            arrivals: Some(self.traffic.arrivals.clone()),
+            message: Some(self.traffic.message_bytes.get()),
+            deadline: self.deadline.map(Span),
             sizes: Vec::new(),
             processing: Span(self.processing),
             start: Span::default(),
@@ -203,10 +229,25 @@ impl Default for CompareConfig {
             processing: Duration::ZERO,
             backend: BackendChoice::Auto,
             workload: Workload::ECHO,
+            deadline: None,
             pcap: None,
             pcap_at: CapturePoint::Sender,
             seed: 1,
             stop: StopSignal::default(),
+        }
+    }
+}
+
+impl Traffic {
+    /// Returns the traffic of a workload of which nothing else is said.
+    #[must_use]
+    pub fn usual(workload: Workload) -> Self {
+        let usual = Self::default();
+        Self {
+            interval: workload.usual_interval().unwrap_or(usual.interval),
+            arrivals: workload.usual_arrivals(),
+            message_bytes: MessageSize::new(workload.usual_octets()).unwrap_or(usual.message_bytes),
+            duration: usual.duration,
         }
     }
 }
@@ -262,6 +303,22 @@ pub enum CompareError {
     NotAnswered {
         /// The workload that was asked for.
         workload: Workload,
+    },
+    /// A deadline for messages whose age does not matter.
+    #[error("deadline {deadline:?}: messages of workload {workload} have none")]
+    NoDeadline {
+        /// The deadline that was asked for.
+        deadline: Duration,
+        /// The workload that was asked for.
+        workload: Workload,
+    },
+    /// Some messages of this mean would be longer than any message.
+    #[error("message of {mean} octets in the mean: for the longest, {error}")]
+    LongestMessage {
+        /// The mean that was asked for, in octets.
+        mean: u32,
+        /// What is wrong with the longest.
+        error: MessageError,
     },
     /// A message is larger than one of the transports carries.
     #[error("message of {octets} octets: {transport} carries at most {most}")]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use virtual_time::Instant;
 use workload::Sample;
 
-use crate::statistics::LoadCounters;
+use crate::statistics::{FrameCounts, LoadCounters};
 use crate::transport::TransportSpec;
 use emulator::DeviceKind;
 
@@ -88,6 +88,8 @@ pub struct RawRun {
     pub own_losses: Result<BTreeSet<u64>, &'static str>,
     /// The counters of the load.
     pub counters: LoadCounters,
+    /// What became of the frames, where frames were sent.
+    pub frames: Option<FrameCounts>,
     /// Requests repeated by the application; `None` but for UDP.
     pub retransmissions: Option<u64>,
     /// Head-of-line blocking at the receivers of both directions; `None` where it cannot be seen (TCP, UDP).

@@ -109,6 +109,7 @@ impl From<&CompareResult> for Saved {
             ("arrivals", workload.arrivals.clone()),
             ("interval", format!("{} ms", workload.interval_ms)),
             ("message", workload.message_bytes.map_or_else(|| "of its own length".to_owned(), octets)),
+            ("deadline", workload.deadline_ms.map_or_else(|| "none".to_owned(), |ms| format!("{ms} ms"))),
             ("duration", format!("{} s", workload.duration_s)),
             ("seed", workload.seed.to_string()),
         ];

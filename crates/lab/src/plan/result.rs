@@ -12,7 +12,7 @@ use super::file::Plan;
 use super::tally::{CellTally, FlowTally};
 use crate::simulation::RunOutcome;
 use crate::statistics::{Distribution, half_width, mean};
-use crate::summary::{ResponseResult, SCHEMA};
+use crate::summary::{FramesResult, ResponseResult, SCHEMA};
 use crate::transport::settings;
 
 /// Everything about a plan that was run.
@@ -236,6 +236,9 @@ fn metrics(flow: &FlowTally) -> Map<String, Value> {
     if let Some(calls) = calls(flow, messages) {
         put("calls", calls);
     }
+    if let Some(frames) = frames(flow, messages, failed) {
+        put("frames", json!(frames));
+    }
     let failures: std::collections::BTreeSet<_> =
         flow.done().filter_map(|seed| seed.failure.clone()).collect();
     if !failures.is_empty() {
@@ -255,6 +258,11 @@ fn calls(flow: &FlowTally, asked: u64) -> Option<Value> {
     let share = touched.map(|touched| touched as f64 / asked.max(1) as f64);
     (!counts.is_empty())
         .then(|| json!({"up": up, "within_2s": soon, "touched": touched, "touched_share": share}))
+}
+
+/// Returns what became of the frames of a flow, of which so many fell due and so many were lost; `None` for a flow without frames.
+fn frames(flow: &FlowTally, due: u64, lost: u64) -> Option<FramesResult> {
+    FramesResult::sum(flow.done().filter_map(|seed| seed.frames), due, lost)
 }
 
 fn interval(values: &[f64]) -> Value {

@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use crate::simulation::{FlowOutcome, RunOutcome};
-use crate::statistics::{CallCounts, Distribution, Moments, TransportCounts};
+use crate::statistics::{CallCounts, Distribution, FrameCounts, Moments, TransportCounts};
 
 /// The results of all runs of a cell.
 #[derive(Clone, Debug)]
@@ -75,6 +75,8 @@ pub struct SeedTally {
     pub transport: TransportCounts,
     /// The calls that the flow made, if it makes calls.
     pub calls: Option<CallCounts>,
+    /// What became of the frames that the flow sent, if it sends frames.
+    pub frames: Option<FrameCounts>,
     /// The reason why the flow ended early, if it did.
     pub failure: Option<String>,
 }
@@ -137,6 +139,7 @@ impl FlowTally {
             late_sends: flow.late_sends,
             transport: flow.transport,
             calls: flow.calls,
+            frames: flow.frames,
             failure: flow.failure.clone(),
         });
     }

@@ -28,7 +28,7 @@ pub fn comparison(comparison: &Comparison) -> [Page; 2] {
         reading,
         figures: vec![figure],
         series: curves,
-        tables: vec![numbers(result)],
+        tables: [Some(numbers(result)), frames(result)].into_iter().flatten().collect(),
         notes: notes(result),
         ..Page::default()
     };
@@ -44,6 +44,21 @@ fn numbers(result: &CompareResult) -> Table {
         spare: LEAST_FIRST.to_vec(),
         ..Table::new("Numbers", &HEADINGS, result.runs.iter().map(|run| cells(run).to_vec()).collect())
     }
+}
+
+/// Returns the table of frames; `None` where none were sent.
+fn frames(result: &CompareResult) -> Option<Table> {
+    let row = |run: &RunResult| {
+        let frames = run.frames?;
+        let missed = tenths(frames.missed_share);
+        let times = &run.response_ms;
+        let delays = [times.p50, times.p90, times.p99].map(plain_or_dash);
+        let counts = [frames.late.to_string(), frames.lost.to_string(), missed];
+        Some([run.id.clone()].into_iter().chain(counts).chain(delays).collect::<Vec<_>>())
+    };
+    let rows: Vec<_> = result.runs.iter().filter_map(row).collect();
+    let heads = ["transport", "late", "lost", "missed", "delay p50", "p90", "p99"];
+    (!rows.is_empty()).then(|| Table { hint: FRAMES.to_owned(), ..Table::new("Frames", &heads, rows) })
 }
 
 /// Returns the complementary distributions, measured and predicted, of which nothing lies beyond the axes.
@@ -200,9 +215,11 @@ fn path_in_words(path: &PathResult) -> String {
 
 /// Returns `echo, poisson every 10 ms, 64 octets, 20 s, seed 1`.
 fn workload_in_words(workload: &WorkloadResult) -> String {
-    let octets = workload.message_bytes.map(|octets| format!(", {octets} octets")).unwrap_or_default();
+    let mean = if workload.deadline_ms.is_some() { " in the mean" } else { "" };
+    let octets = workload.message_bytes.map(|octets| format!(", {octets} octets{mean}")).unwrap_or_default();
+    let deadline = workload.deadline_ms.map(|ms| format!(", deadline {} ms", short(ms))).unwrap_or_default();
     format!(
-        "{}, {} arrivals every {} ms{octets}, {} s, seed {}",
+        "{}, {} arrivals every {} ms{octets}{deadline}, {} s, seed {}",
         workload.kind,
         workload.arrivals,
         short(workload.interval_ms),
@@ -229,7 +246,8 @@ fn notes(result: &CompareResult) -> Vec<String> {
     let unpredicted = unpredicted.map(|(because, ids)| format!("no model for {}: {because}", ids.join(", ")));
     let late = late_sends_that_matter(result)
         .map(|late| format!("{late} requests left more than 1 ms late because this machine was busy; their delay is in the response times"));
-    skipped.chain(unpredicted).chain(late).collect()
+    let receipts = result.workload.deadline_ms.map(|_| RECEIPTS.to_owned());
+    receipts.into_iter().chain(skipped).chain(unpredicted).chain(late).collect()
 }
 
 /// Returns transports by what is told of them, in the order of their first.
@@ -284,5 +302,7 @@ const NUMBERS: &str = "Times in milliseconds. Late: more than 1 ms above what th
                        somebody else's (≤: nobody can tell whose, and all late ones together are so many). Mean of the answered requests; ±: half of its 95 % confidence \
                        interval by batch means. Percentiles are nearest ranks of all requests, ∞ among those without answer, and a dash with fewer than \
                        five requests beyond. Blocked: messages that waited for an earlier one × mean wait. Δ: measured mean against the model's.";
+const FRAMES: &str = "Late: delivered, but after the deadline. Lost: without a receipt when the run ended. Missed: both, as a share of all frames.";
+const RECEIPTS: &str = "a request is a frame here, and its response the receipt: times are from when a frame was due to when its receiver had it";
 const OVER_TIME: &str = "One point per request, at its intended send time; the same scales in all figures. A mark at the upper edge is a request \
                          that was never answered.";

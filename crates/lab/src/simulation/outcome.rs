@@ -7,7 +7,7 @@ use netem::LinkStats;
 use virtual_time::Instant;
 use workload::Sample;
 
-use crate::statistics::{CallCounts, Delays, OneWay, TransportCounts};
+use crate::statistics::{CallCounts, Delays, FrameCounts, OneWay, TransportCounts};
 
 /// A run of one scenario with one seed.
 #[derive(Clone, Debug)]
@@ -59,6 +59,8 @@ pub struct FlowOutcome {
     pub transport: TransportCounts,
     /// The calls that the flow made, if it makes calls.
     pub calls: Option<CallCounts>,
+    /// What became of the frames that the flow sent, if it sends frames.
+    pub frames: Option<FrameCounts>,
     /// The reason why the flow ended early, if it did.
     pub failure: Option<String>,
 }

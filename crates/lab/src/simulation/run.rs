@@ -211,6 +211,7 @@ fn flow_outcome(
     let answered = client.as_ref().map_or(0, Client::answered);
     let (start, strange) = client.as_ref().map(Client::facts).unwrap_or_default();
     let calls = client.as_ref().and_then(Client::calls);
+    let frames = client.as_ref().and_then(Client::frames);
     let (messages, responses, samples, untimed) = client.map(Client::into_parts).unwrap_or_default();
     let received = server.and_then(End::into_received);
     let (octets, until) = received.as_ref().map(|(_, octets, until)| (*octets, *until)).unwrap_or_default();
@@ -237,6 +238,7 @@ fn flow_outcome(
         late_sends: 0,
         transport,
         calls,
+        frames,
         failure,
     }
 }

@@ -14,7 +14,7 @@ use crate::statistics::milliseconds;
 /// The time from which on a response is late, and what it takes without any wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// Round trip and processing.
+    /// Round trip and processing, or the way there where receipts tell.
     shortest: Duration,
     threshold: Duration,
     reach: Reach,
@@ -35,7 +35,7 @@ impl Bounds {
     /// Returns the bound of late requests: a millisecond above the most that the path alone makes of a round
     /// trip: delay, jitter, processing, and the time that a message takes on a link with a rate.
     pub(super) fn of(config: &CompareConfig, backend: BackendKind) -> Self {
-        let shortest = config.rtt().saturating_add(config.processing);
+        let shortest = config.shortest();
         let octets = u64::from(config.traffic.message_bytes.get()) + HEADERS;
         let of_path = |path: &netem::Impairments| {
             let sending = |rate: netem::BitRate| octets as f64 * 8.0 / rate.bits_per_second() as f64;

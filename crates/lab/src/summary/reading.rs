@@ -1,6 +1,6 @@
 //! The result in plain words.
 
-use super::{CompareResult, LateResult, LossSplit, ResponseResult, RunResult};
+use super::{CompareResult, FramesResult, LateResult, LossSplit, ResponseResult, RunResult};
 use crate::numbers::{count, tenths, time};
 use crate::transport::TransportSpec;
 
@@ -19,12 +19,33 @@ pub fn reading(result: &CompareResult) -> Vec<String> {
 #[must_use]
 pub fn closing_words(result: &CompareResult) -> Vec<String> {
     let mut sentences: Vec<String> = result.runs.iter().filter_map(failure).collect();
-    if let Some(pair) = Pair::of(result) {
+    if let Some(frames) = missed_frames(result) {
+        sentences.push(frames);
+    } else if let Some(pair) = Pair::of(result) {
         sentences.extend(pair.lateness());
         sentences.extend(pair.excess());
         sentences.extend(pair.tail());
     }
     sentences
+}
+
+/// Returns which transports delivered the most and the fewest frames in time; `None` without frames.
+fn missed_frames(result: &CompareResult) -> Option<String> {
+    let rows = || result.runs.iter().filter_map(|run| Some((run, run.frames?)));
+    let order = |a: &(&RunResult, FramesResult), b: &(&RunResult, FramesResult)| {
+        a.1.missed_share.total_cmp(&b.1.missed_share)
+    };
+    let ((worst, most), (best, least)) = (rows().max_by(order)?, rows().min_by(order)?);
+    let missed = |run: &RunResult, frames: FramesResult| {
+        let share = tenths(frames.missed_share);
+        format!("over {}, {share} ({} late, {} lost)", in_words(run), frames.late, frames.lost)
+    };
+    let bound = format!("Frames that were not there {} after they were due", time(most.deadline_ms));
+    Some(if most.missed_share <= least.missed_share {
+        format!("{bound}: {} of all, over every transport.", tenths(most.missed_share))
+    } else {
+        format!("{bound}: {}; {}.", missed(worst, most), missed(best, least))
+    })
 }
 
 /// The transport that did best beside the one that all are compared with.

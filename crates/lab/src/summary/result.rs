@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::{BackendKind, Fallback, MeasuredDelay, PacketCounts, Skipped};
 use crate::conditions::HostFacts;
-use crate::statistics::milliseconds;
+use crate::statistics::{FrameCounts, milliseconds};
 use emulator::DeviceKind;
 
 /// A comparison: `results.json`.
@@ -99,6 +99,9 @@ pub struct WorkloadResult {
     pub interval_ms: f64,
     /// The number of octets of a request; null where messages have lengths of their own.
     pub message_bytes: Option<u32>,
+    /// How old a frame may be when it is delivered; absent where age does not matter.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub deadline_ms: Option<f64>,
     /// How long requests were sent.
     pub duration_s: f64,
     /// Seed of send times and losses.
@@ -133,6 +136,9 @@ pub struct RunResult {
     /// Requests that were late; null over a network whose round trip nobody set, and without requests.
     #[serde(default)]
     pub late: Option<LateResult>,
+    /// The fate of the frames; absent where none were sent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub frames: Option<FramesResult>,
     /// Head-of-line blocking; null where it cannot be seen.
     pub blocking: Option<BlockingResult>,
     /// The prediction of the models; null without a prediction.
@@ -164,6 +170,29 @@ pub struct RequestCounts {
     pub responses: u64,
     /// The number of these that were not answered by the end of the drain time.
     pub failed: u64,
+}
+
+/// The fate of the frames of a video.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FramesResult {
+    /// How old a frame may be when it is delivered.
+    pub deadline_ms: f64,
+    /// The number of frames that were delivered, but older than that.
+    pub late: u64,
+    /// The number of frames that were not delivered by the end of the drain time.
+    pub lost: u64,
+    /// The share of all frames that were late or lost.
+    pub missed_share: f64,
+}
+
+impl FramesResult {
+    /// Adds what several runs counted, in which so many frames fell due and so many were lost; `None` without any.
+    pub(crate) fn sum(counts: impl Iterator<Item = FrameCounts>, due: u64, lost: u64) -> Option<Self> {
+        let plus = |sum: FrameCounts, more: FrameCounts| FrameCounts { late: sum.late + more.late, ..sum };
+        let FrameCounts { deadline, late } = counts.reduce(plus)?;
+        let missed_share = (late + lost) as f64 / due.max(1) as f64;
+        Some(Self { deadline_ms: milliseconds(deadline), late, lost, missed_share })
+    }
 }
 
 /// A path of an association as it stood at the end.

@@ -19,6 +19,12 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
+    /// Returns arrivals by a clock.
+    #[must_use]
+    pub fn constant() -> Self {
+        Self { name: ArrivalSpec::Constant.to_string(), law: workload::Arrivals::Constant }
+    }
+
     /// Reads the trace file, if there is one.
     ///
     /// # Errors

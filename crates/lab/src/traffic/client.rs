@@ -9,7 +9,7 @@ use virtual_time::Instant;
 use workload::{ArrivalProcess, ArrivalsError, Lane, Message, MessageNumber, MessageSize, Sample, SendTime};
 
 use super::{Greeting, Measure, Script, Terms, Told, Workload};
-use crate::statistics::{CallCounts, Delays};
+use crate::statistics::{CallCounts, Delays, FrameCounts};
 
 /// The orders of a client: a flow of a scenario with its seed says it.
 #[derive(Clone, Debug)]
@@ -359,11 +359,13 @@ impl Client {
             match told {
                 Told::Open => self.start_at(now),
                 Told::Done { number, due, is_timed } => {
-                    if let Some(scripted) = &mut self.scripted {
-                        scripted.octets.remove(&number);
-                    }
-                    self.answered += 1;
+                    self.done(number);
                     self.record(now, number, due, is_timed, blocked);
+                }
+                // How long the receipt waited on its way back is nobody's delay.
+                Told::Received { number, due, at } => {
+                    self.done(number);
+                    self.record(at, number, due, true, None);
                 }
             }
         }
@@ -375,6 +377,14 @@ impl Client {
             scripted.octets.insert(number, asked.octets);
             self.queue(Pending { number, lane, at: now, is_timed: asked.is_timed });
         }
+    }
+
+    /// A message of a script is answered.
+    fn done(&mut self, number: u64) {
+        if let Some(scripted) = &mut self.scripted {
+            scripted.octets.remove(&number);
+        }
+        self.answered += 1;
     }
 
     fn record(
@@ -435,6 +445,11 @@ impl Client {
     /// Returns what became of the calls of its script, if it makes calls.
     pub(crate) fn calls(&self) -> Option<CallCounts> {
         self.scripted.as_ref().and_then(|scripted| scripted.script.calls())
+    }
+
+    /// Returns what became of the frames of its script, if it sends frames.
+    pub(crate) fn frames(&self) -> Option<FrameCounts> {
+        self.scripted.as_ref().and_then(|scripted| scripted.script.frames())
     }
 
     /// Returns when the first message could fall due, and what came that answered nothing.

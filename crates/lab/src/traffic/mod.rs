@@ -17,12 +17,13 @@ mod messages;
 mod server;
 mod simco;
 mod sip;
+mod video;
 mod workload;
 
 use core::fmt;
 use core::time::Duration;
 
-use ::workload::{ArrivalsError, Message, MessageSize, StreamFramer};
+use ::workload::{ArrivalsError, Message, MessageError, MessageSize, StreamFramer};
 use bytes::Bytes;
 use virtual_time::Instant;
 
@@ -35,16 +36,17 @@ pub use self::server::ServerPlan;
 pub use self::simco::pinhole;
 pub use self::workload::Workload;
 use crate::lanes::Carriage;
-use crate::statistics::{CallCounts, Trip};
+use crate::statistics::{CallCounts, FrameCounts, Trip};
 
 /// Every workload there is, in the order of the help.
-pub const WORKLOADS: [Workload; 6] = [
+pub const WORKLOADS: [Workload; 7] = [
     Workload::ECHO,
     Workload::new(&messages::Messages),
     Workload::new(&bulk::Bulk),
     Workload::SIMCO,
     Workload::new(&sip::Sip::CALLS),
     Workload::new(&sip::Sip::INVITES),
+    Workload::VIDEO,
 ];
 
 /// A workload: what the laboratory asks of it.
@@ -68,6 +70,11 @@ pub(crate) trait Kind: fmt::Debug + Sync {
             Followed::ByHeader(headers) => (headers.read)(wire).map(|beginning| beginning.number),
             Followed::Never | Followed::ByPlace => Message::decode(wire).ok().map(|message| message.number.0),
         }
+    }
+
+    /// Returns the size that none of its messages exceeds, where they have this one in the mean; an error where no message is so long.
+    fn longest(&self, mean: MessageSize) -> Result<MessageSize, MessageError> {
+        Ok(mean)
     }
 
     /// Returns why it does not run over so many lanes of this kind.
@@ -103,6 +110,10 @@ pub(crate) struct WorkloadFacts {
     pub(crate) has_own_lengths: bool,
     /// Whether what is timed is one message there and one back, each of one packet, as in the models of response times.
     pub(crate) is_one_exchange: bool,
+    /// The messages that a user gets who says nothing of them.
+    pub(crate) usual: Usual,
+    /// How old a message may be when it is delivered, where the user does not say it; `None` where age does not matter.
+    pub(crate) deadline: Option<Duration>,
     /// Whether client and server repeat by themselves what was lost: datagrams go out as they are.
     pub(crate) repeats_itself: bool,
 }
@@ -120,9 +131,22 @@ impl WorkloadFacts {
             payload_protocol: 0,
             has_own_lengths: false,
             is_one_exchange: true,
+            usual: Usual { octets: 64, interval: None, is_regular: false },
+            deadline: None,
             repeats_itself: false,
         }
     }
+}
+
+/// The messages of a workload where the user says nothing of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usual {
+    /// Octets of a message, in the mean.
+    pub(crate) octets: u32,
+    /// The mean time between two; `None` where it has to be said.
+    pub(crate) interval: Option<Duration>,
+    /// Whether they fall due by a clock; otherwise by chance.
+    pub(crate) is_regular: bool,
 }
 
 /// The quantity that is measured of a flow.
@@ -176,6 +200,10 @@ pub(crate) struct Terms {
     pub(crate) interval: Duration,
     /// Messages at most.
     pub(crate) most: u32,
+    /// Octets of a message, in the mean.
+    pub(crate) size: MessageSize,
+    /// How old a message may be when it is delivered.
+    pub(crate) deadline: Option<Duration>,
 }
 
 /// The author of what the messages of a client say, and which of them is timed.
@@ -220,6 +248,11 @@ pub(crate) trait Script: fmt::Debug + Send {
     fn calls(&self) -> Option<CallCounts> {
         None
     }
+
+    /// Returns what became of the frames, if it sends frames.
+    fn frames(&self) -> Option<FrameCounts> {
+        None
+    }
 }
 
 /// The beginning of a conversation.
@@ -249,6 +282,8 @@ pub(crate) enum Told {
     Open,
     /// A message is answered.
     Done { number: u64, due: Instant, is_timed: bool },
+    /// The receiver says when it had a message.
+    Received { number: u64, due: Instant, at: Instant },
 }
 
 /// The part of a server that answers.

@@ -1,10 +1,11 @@
 //! The workloads: what a flow sends, by name.
 
 use core::str::FromStr;
+use core::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::{Framer, Kind, Measure, WORKLOADS, echo, simco};
+use super::{Arrivals, Framer, Kind, Measure, WORKLOADS, echo, simco, video};
 use crate::text::{UnknownName, by_name, or};
 
 /// The kind of messages that a flow sends: a line of the table [`WORKLOADS`].
@@ -18,6 +19,9 @@ impl Workload {
     /// Firewall control (RFC 4540): the transactions of study S4, by the agent and the middlebox that ship, with a packet
     /// filter in memory. Response times are those of PER.
     pub const SIMCO: Self = Self::new(&simco::Simco);
+
+    /// Frames of a video, one way: delays, told by receipts, and frames that came after their deadline.
+    pub const VIDEO: Self = Self::new(&video::Video);
 
     pub(super) const fn new(kind: &'static dyn Kind) -> Self {
         Self(kind)
@@ -73,6 +77,36 @@ impl Workload {
     #[must_use]
     pub fn answered() -> String {
         names(|workload| workload.is_answered())
+    }
+
+    /// Returns whether what is timed is the way of a message to its receiver, which says when it had it.
+    #[must_use]
+    pub fn is_timed_by_receipts(self) -> bool {
+        self.deadline().is_some()
+    }
+
+    /// Returns how old a message may be when it is delivered, unless the user says it; `None` where age does not matter.
+    #[must_use]
+    pub fn deadline(self) -> Option<Duration> {
+        self.0.facts().deadline
+    }
+
+    /// Returns the octets of a message, in the mean, unless the user says them.
+    #[must_use]
+    pub fn usual_octets(self) -> u32 {
+        self.0.facts().usual.octets
+    }
+
+    /// Returns the time between two messages, unless the user says it; `None` where that has to be said.
+    #[must_use]
+    pub fn usual_interval(self) -> Option<Duration> {
+        self.0.facts().usual.interval
+    }
+
+    /// Returns the law by which its messages fall due, unless the user names one.
+    #[must_use]
+    pub fn usual_arrivals(self) -> Arrivals {
+        if self.0.facts().usual.is_regular { Arrivals::constant() } else { Arrivals::default() }
     }
 
     pub(crate) fn measure(self) -> Measure {

@@ -32,12 +32,12 @@ pub struct FlowPlan {
     pub rate: Option<f64>,
     /// Mean time between messages.
     pub interval: Option<Span>,
-    /// `poisson` (default), `constant`, `onoff:ON,OFF`.
-    #[serde(default)]
-    pub arrivals: Arrivals,
-    /// Octets of a message. Default 64.
-    #[serde(default = "default_message")]
-    pub message: u32,
+    /// `poisson`, `constant`, `onoff:ON,OFF`. Default that of the workload: `poisson`, for video `constant`.
+    pub arrivals: Option<Arrivals>,
+    /// Octets of a message, for video in the mean. Default 64, for video 6395.
+    pub message: Option<u32>,
+    /// How old a frame of video may be when it is delivered. Default 150 ms.
+    pub deadline: Option<Span>,
     /// Octets of the first message, the second one, and so on, again and again; instead of `message`.
     #[serde(default)]
     pub sizes: Vec<u32>,
@@ -87,9 +87,50 @@ impl FlowPlan {
                 .ok_or_else(|| format!("{rate} messages per second cannot be sent: it must be above zero")),
             (None, Some(interval), _) => Ok(interval.0),
             (None, None, Measure::Goodput) => Ok(Duration::MAX),
-            (None, None, Measure::Responses | Measure::Delays) => {
-                Err("how often? Write rate = 100 (per second) or interval = \"10ms\"".to_owned())
+            (None, None, Measure::Responses | Measure::Delays) => self
+                .workload
+                .usual_interval()
+                .ok_or_else(|| "how often? Write rate = 100 (per second) or interval = \"10ms\"".to_owned()),
+        }
+    }
+
+    /// Returns the octets of a message, in the mean.
+    #[must_use]
+    pub fn message_bytes(&self) -> u32 {
+        self.message.unwrap_or_else(|| self.workload.usual_octets())
+    }
+
+    /// Returns the octets that no message of it exceeds.
+    pub(crate) fn longest_message_bytes(&self) -> u32 {
+        let mean = self.message_bytes();
+        // A mean that is no size, or too long, is refused where the client is made.
+        let longest = || MessageSize::new(mean).and_then(|mean| self.workload.kind().longest(mean));
+        self.sizes.iter().copied().max().unwrap_or_else(|| longest().map_or(mean, MessageSize::get))
+    }
+
+    /// Returns the law by which its messages fall due.
+    fn law(&self) -> workload::Arrivals {
+        self.arrivals
+            .as_ref()
+            .map_or_else(|| self.workload.usual_arrivals().law, |arrivals| arrivals.law.clone())
+    }
+
+    fn size(&self) -> Result<MessageSize, FlowError> {
+        let mean = MessageSize::new(self.message_bytes()).map_err(FlowError::at("message"))?;
+        let longest = self.workload.kind().longest(mean).map_err(FlowError::at("message"));
+        longest.map(|_| mean)
+    }
+
+    /// Returns how old a message may be when it is delivered.
+    fn deadline(&self) -> Result<Option<Duration>, FlowError> {
+        let usual = self.workload.deadline();
+        match self.deadline {
+            Some(Span(deadline)) if usual.is_none() => {
+                let because =
+                    format!("{deadline:?}: messages of {} have no deadline: leave it out", self.workload);
+                Err(FlowError { key: "deadline", because })
             }
+            deadline => Ok(deadline.map(|deadline| deadline.0).or(usual)),
         }
     }
 
@@ -100,12 +141,12 @@ impl FlowPlan {
             return Err(FlowError::at("profile")(format!("{transport} has no profiles: leave it out")));
         }
         let interval = self.mean_interval().map_err(FlowError::at("rate"))?;
-        let arrivals = ArrivalProcess::new(self.arrivals.law.clone(), interval, seed.of("arrivals"));
+        let arrivals = ArrivalProcess::new(self.law(), interval, seed.of("arrivals"));
         let sizes = self.sizes.iter().map(|octets| MessageSize::new(*octets)).collect::<Result<_, _>>();
         Ok(ClientPlan {
             workload: self.workload,
             arrivals: arrivals.map_err(FlowError::at("arrivals"))?,
-            size: MessageSize::new(self.message).map_err(FlowError::at("message"))?,
+            size: self.size()?,
             sizes: sizes.map_err(FlowError::at("sizes"))?,
             lanes: transport.lanes(),
             messages: stop.messages.unwrap_or(u64::MAX),
@@ -113,7 +154,7 @@ impl FlowPlan {
             discard: stop.discard,
             keeps_samples: self.samples,
             drain: self.drain(stop),
-            terms: self.terms(stop).map_err(FlowError::at("workload"))?,
+            terms: self.terms(stop)?,
             seed: seed.of("calls"),
         })
     }
@@ -128,7 +169,7 @@ impl FlowPlan {
             discard: stop.discard,
             warm_up: stop.warm_up.0,
             keeps_trips: self.samples,
-            terms: Some(self.terms(stop).map_err(FlowError::at("workload"))?),
+            terms: Some(self.terms(stop)?),
         })
     }
 
@@ -138,11 +179,11 @@ impl FlowPlan {
     }
 
     /// Returns what both ends know of the flow; why its workload does not run over its transport.
-    fn terms(&self, stop: &StopRule) -> Result<Terms, String> {
+    fn terms(&self, stop: &StopRule) -> Result<Terms, FlowError> {
         let transport = self.transport.0;
         let check = self.workload.kind().check(transport.carriage(), transport.lanes());
-        check.map_err(|because| format!("{because}: not over {transport}"))?;
-        let interval = self.mean_interval()?;
+        check.map_err(|because| FlowError::at("workload")(format!("{because}: not over {transport}")))?;
+        let interval = self.mean_interval().map_err(FlowError::at("workload"))?;
         let by_number = stop.messages.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX));
         let by_time = stop.duration.map_or(u32::MAX, |duration| self.most_within(duration.0, interval));
         Ok(Terms {
@@ -150,13 +191,15 @@ impl FlowPlan {
             lanes: transport.lanes(),
             interval,
             most: by_number.min(by_time),
+            size: self.size()?,
+            deadline: self.deadline()?,
         })
     }
 
     /// Returns a number of messages that a run of this duration does not reach, but for one run in 10²⁰: ten deviations of Poisson arrivals more
     /// than in the mean.
     fn most_within(&self, duration: Duration, interval: Duration) -> u32 {
-        match self.arrivals.law {
+        match self.law() {
             workload::Arrivals::Constant | workload::Arrivals::Poisson | workload::Arrivals::Ticks(_) => {
                 let mean = duration.as_secs_f64() / interval.as_secs_f64();
                 whole(mean + 10.0 * mean.sqrt() + 100.0)
@@ -195,8 +238,4 @@ impl FlowError {
     pub(crate) fn at<E: fmt::Display>(key: &'static str) -> impl Fn(E) -> Self {
         move |error| Self { key, because: error.to_string() }
     }
-}
-
-fn default_message() -> u32 {
-    workload::MessageSize::default().get()
 }

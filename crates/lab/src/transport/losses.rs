@@ -31,7 +31,7 @@ pub(crate) fn own_losses(
         samples,
         first,
         headers,
-        size: usize::try_from(flow.message).unwrap_or(usize::MAX),
+        size: usize::try_from(flow.message_bytes()).unwrap_or(usize::MAX),
         lanes: u64::from(flow.transport.0.lanes()),
     };
     flow.transport.0.transport().own_losses(&search, lost)

@@ -65,7 +65,8 @@ impl Setting {
         middle.drop.extend(self.drop);
         let rate = middle.rate.ok_or_else(|| missing("rate"))?.0.bits_per_second();
         let sip = scenario.flows.get_mut("sip").ok_or_else(|| missing("flows"))?;
-        let octets = MessageSize::new(sip.message).map_or(0, MessageSize::octets) + self.rules.headers;
+        let octets =
+            MessageSize::new(sip.message_bytes()).map_or(0, MessageSize::octets) + self.rules.headers;
         let wire_bits = 8.0 * f64::from(u32::try_from(octets).unwrap_or(u32::MAX));
         #[allow(clippy::cast_precision_loss, reason = "a rate of a few Mbit/s")]
         let interval = Duration::try_from_secs_f64(wire_bits / (self.load * rate as f64));

@@ -16,12 +16,12 @@ use crate::transport::{Between, Errand, FlowPlan, FlowRun, FlowSeed, RealError};
 pub(super) fn run(
     batch: &[ScenarioRun],
     side: &SideContext,
+    clock: Clock,
     stop: &StopSignal,
 ) -> Result<Vec<Vec<FlowRun>>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let clock = Clock::start();
         let mut tasks = JoinSet::new();
         for (at, (run, link)) in batch.iter().zip(&side.links).enumerate() {
             for (number, (_, flow)) in (1..).zip(run.scenario.flows.iter()) {

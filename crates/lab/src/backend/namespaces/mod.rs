@@ -16,6 +16,7 @@ use emulator::{
     CaptureFile, DirectionReport, EmulatedLink, EmulatorError, EmulatorOptions, EmulatorReport, LinkEnd,
     LinkReport, LinkState, RunningEmulator, Side, World, beside, permission,
 };
+use sctp_io::Clock;
 use tracing::Span;
 use workload::Sample;
 
@@ -115,15 +116,17 @@ pub(crate) fn run_batch(
     let mut world = World::new(links).map_err(|error| failed(error.to_string()))?;
     let (ready, is_ready) = mpsc::channel();
     let (stop, stopped) = tokio::sync::watch::channel(false);
+    // Receivers say when they had something: both sides have one clock.
+    let clock = Clock::start();
     let runs = batch.to_vec();
     let server = world
-        .spawn_side("server", &servers, move |side| server::run(&runs, &side, &ready, &stopped))
+        .spawn_side("server", &servers, move |side| server::run(&runs, &side, clock, &ready, &stopped))
         .map_err(refused)?;
     let (runs, interrupt) = (batch.to_vec(), watch.stop.clone());
     let client = world
         .spawn_side("client", &clients, move |side| {
             let done = match is_ready.recv() {
-                Ok(Ok(())) => client::run(&runs, &side, &interrupt),
+                Ok(Ok(())) => client::run(&runs, &side, clock, &interrupt),
                 Ok(Err(error)) => Err(error),
                 Err(_gone) => Err("the server's side ended".to_owned()),
             };
@@ -221,6 +224,7 @@ fn outcome(
         late_sends: driven.counters.late_sends,
         transport: counts.and_far(far(index)),
         calls: driven.calls,
+        frames: driven.frames,
         failure: driven.ended_early,
     });
     let way = |report: &DirectionReport| report.stats;

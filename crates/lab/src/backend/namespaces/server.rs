@@ -29,6 +29,7 @@ impl Answered {
 pub(super) fn run(
     batch: &[ScenarioRun],
     side: &SideContext,
+    clock: Clock,
     ready: &Sender<Result<(), String>>,
     stopped: &watch::Receiver<bool>,
 ) -> Answered {
@@ -43,7 +44,7 @@ pub(super) fn run(
         match listen_all(batch, side).await {
             Ok(open) => {
                 let _unheard = ready.send(Ok(()));
-                serve(open, stopped).await
+                serve(open, clock, stopped).await
             }
             Err(because) => {
                 let _unheard = ready.send(Err(because));
@@ -77,8 +78,7 @@ async fn listen_all(batch: &[ScenarioRun], side: &SideContext) -> Result<Vec<Ope
     Ok(open)
 }
 
-async fn serve(open: Vec<Open>, stopped: &watch::Receiver<bool>) -> Answered {
-    let clock = Clock::start();
+async fn serve(open: Vec<Open>, clock: Clock, stopped: &watch::Receiver<bool>) -> Answered {
     let mut tasks = JoinSet::new();
     for (whose, plan, listener) in open {
         let stop = until_true(stopped.clone());

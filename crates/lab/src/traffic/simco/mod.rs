@@ -33,12 +33,10 @@ static FACTS: WorkloadFacts = WorkloadFacts {
     meaning: "pinholes opened, refreshed and closed by SIMCO",
     in_words: "SIMCO",
     unit: "transactions",
-    // The response times of PER.
-    measure: Measure::Responses,
     payload_protocol: PAYLOAD_PROTOCOL,
     has_own_lengths: true,
-    is_one_exchange: true,
-    repeats_itself: false,
+    // The response times of PER.
+    ..WorkloadFacts::of_messages("", "", Measure::Responses)
 };
 
 impl Kind for Simco {

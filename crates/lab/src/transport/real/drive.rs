@@ -7,7 +7,7 @@ use virtual_time::Instant;
 use workload::{Lane, Sample};
 
 use super::{Alarm, RealError};
-use crate::statistics::{CallCounts, Delays, LoadCounters};
+use crate::statistics::{CallCounts, Delays, FrameCounts, LoadCounters};
 use crate::stop::{INTERRUPTED, StopSignal};
 use crate::traffic::{Client, ClientPlan};
 
@@ -52,6 +52,8 @@ pub(crate) struct Driven {
     pub(crate) counters: LoadCounters,
     /// The calls that it made, if it makes calls.
     pub(crate) calls: Option<CallCounts>,
+    /// What became of the frames that it sent, if it sends frames.
+    pub(crate) frames: Option<FrameCounts>,
     /// The reason why it ended before its time, if it did.
     pub(crate) ended_early: Option<String>,
 }
@@ -60,10 +62,20 @@ impl Driven {
     pub(crate) fn new(client: Client) -> Self {
         let ended_early = client.failure().map(str::to_owned);
         let ((start, strange), answered) = (client.facts(), client.answered());
-        let calls = client.calls();
+        let (calls, frames) = (client.calls(), client.frames());
         let (drawn, responses, samples, untimed) = client.into_parts();
         let counters = LoadCounters::in_real_time(&samples, strange);
-        Self { start, messages: (drawn, answered), responses, samples, untimed, counters, calls, ended_early }
+        Self {
+            start,
+            messages: (drawn, answered),
+            responses,
+            samples,
+            untimed,
+            counters,
+            calls,
+            frames,
+            ended_early,
+        }
     }
 
     /// Creates the results of a run that could not even connect: no request was due, and the reason is in them.
@@ -76,6 +88,7 @@ impl Driven {
             untimed: Vec::new(),
             counters: LoadCounters::default(),
             calls: None,
+            frames: None,
             ended_early: Some(error.to_string()),
         }
     }

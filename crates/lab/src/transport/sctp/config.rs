@@ -13,7 +13,7 @@ pub(super) fn config(flow: &FlowPlan) -> Result<AssociationConfig, String> {
     let lanes = flow.transport.0.lanes();
     config.streams = Streams { outbound: lanes, inbound: lanes.max(config.streams.inbound) };
     config.path_mtu.bytes = flow.sctp.paths.mtu.unwrap_or(ETHERNET_BYTES);
-    let longest = flow.sizes.iter().copied().max().unwrap_or(flow.message);
+    let longest = flow.longest_message_bytes();
     let message = usize::try_from(longest).unwrap_or(usize::MAX);
     config.buffers.send_bytes = config.buffers.send_bytes.max(message.saturating_mul(2));
     config.buffers.receive_bytes = config.buffers.receive_bytes.max(message.saturating_mul(2));

@@ -1,0 +1,12 @@
+//! The frames of a flow that sends a video.
+
+use core::time::Duration;
+
+/// The number of frames that came too late, and how late that is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameCounts {
+    /// How old a frame may be when it is delivered.
+    pub deadline: Duration,
+    /// The number of frames that were delivered, but older than that; those that do not count included.
+    pub late: u64,
+}
