@@ -5,8 +5,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use daemon::config::{ConfigError, read, value};
+use daemon::tsig;
 use mobility::{DEFAULT_APPLICATION, Damping, Policies, Policy};
 use serde::Deserialize;
+
+use crate::names::NameSettings;
 
 /// The settings of the daemon, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub(crate) struct Settings {
     pub(crate) clients: usize,
     pub(crate) metrics: Option<SocketAddr>,
     pub(crate) damping: Damping,
+    /// The name that the addresses of this host are kept under, if there is one.
+    pub(crate) names: Option<NameSettings>,
     /// The policies by application, that of [`DEFAULT_APPLICATION`] among them.
     pub(crate) applications: BTreeMap<String, Policy>,
 }
@@ -27,18 +32,39 @@ struct DaemonTable {
     metrics: Option<SocketAddr>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamesTable {
+    server: SocketAddr,
+    zone: String,
+    name: String,
+    application: Option<String>,
+    ttl_s: Option<u32>,
+    key: String,
+    algorithm: Option<String>,
+    secret_file: PathBuf,
+}
+
 impl Settings {
     pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
-        Self::parse(&read(path)?)
+        Self::parse_beside(&read(path)?, path.parent().unwrap_or(Path::new(".")))
     }
 
-    /// Takes `[daemon]` out of the text; what is left are policies, as an application reads them that has none of this daemon.
+    #[cfg(test)]
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
+        Self::parse_beside(text, Path::new("/nowhere"))
+    }
+
+    /// Takes `[daemon]` and `[names]` out of the text; what is left are policies, as an application reads them that has none of this
+    /// daemon. Files that it names without a path are in `beside`.
+    fn parse_beside(text: &str, beside: &Path) -> Result<Self, ConfigError> {
         let mut table: toml::Table = toml::from_str(text).map_err(Box::new)?;
         let daemon = match table.remove("daemon") {
             Some(daemon) => daemon.try_into().map_err(Box::new)?,
             None => DaemonTable::default(),
         };
+        let host: Option<NamesTable> =
+            table.remove("names").map(|names| names.try_into().map_err(Box::new)).transpose()?;
         let socket = daemon.socket.unwrap_or_else(|| DEFAULT_SOCKET.into());
         if !socket.is_absolute() {
             return Err(value("daemon.socket", socket.display(), "a path from / on is needed"));
@@ -52,9 +78,38 @@ impl Settings {
         let names = policies.names().chain([DEFAULT_APPLICATION]);
         let applications = names.map(|name| (name.to_owned(), policies.application(name))).collect();
         refuse_what_nobody_measures(&applications)?;
+        let names = host.map(|host| host_name(host, &applications, beside)).transpose()?;
         let (metrics, damping) = (daemon.metrics, policies.damping);
-        Ok(Self { socket, clients, metrics, damping, applications })
+        Ok(Self { socket, clients, metrics, damping, names, applications })
     }
+}
+
+fn host_name(
+    table: NamesTable,
+    applications: &BTreeMap<String, Policy>,
+    beside: &Path,
+) -> Result<NameSettings, ConfigError> {
+    let zone = tsig::name("names.zone", &table.zone)?;
+    let name = tsig::name("names.name", &table.name)?;
+    if !zone.zone_of(&name) {
+        return Err(value("names.name", &table.name, "a name in names.zone is needed"));
+    }
+    let application = table.application.unwrap_or_else(|| DEFAULT_APPLICATION.to_owned());
+    if !applications.contains_key(&application) {
+        let known: Vec<&str> = applications.keys().map(String::as_str).collect();
+        return Err(value("names.application", application, &format!("there are: {}", known.join(", "))));
+    }
+    let key = tsig::name("names.key", &table.key)?;
+    let secret_file = beside.join(table.secret_file);
+    let signer = tsig::signer("names", key, table.algorithm.as_deref(), &secret_file)?;
+    Ok(NameSettings {
+        server: table.server,
+        zone,
+        name,
+        application,
+        ttl_s: table.ttl_s.unwrap_or(5),
+        signer,
+    })
 }
 
 fn policies(text: &str) -> Result<Policies, ConfigError> {
@@ -117,6 +172,14 @@ mod tests {
         for (text, error) in [
             ("[daemon]\nsocket = \"x\"", "daemon.socket = x: a path from / on is needed"),
             ("[daemon]\nclients = 0", "daemon.clients = 0: from 1 to 1024 are possible"),
+            (
+                "[names]\nserver = \"192.0.2.53:53\"\nzone = \"example.org\"\nname = \"phone.example.com\"\nkey = \"phone\"\nsecret_file = \"x\"",
+                "names.name = phone.example.com: a name in names.zone is needed",
+            ),
+            (
+                "[names]\nserver = \"192.0.2.53:53\"\nzone = \"example.org\"\nname = \"phone.example.org\"\nkey = \"phone\"\nsecret_file = \"x\"",
+                "names.secret_file = /nowhere/x: No such file",
+            ),
             ("[daemon]\nclients = 1025", "daemon.clients = 1025: from 1 to 1024 are possible"),
             ("[applications.a]\naddresses = 9", "applications.a.addresses = 9: from 2 to 8 are possible"),
             (

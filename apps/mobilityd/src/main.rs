@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!  kernel ─► interface_watch ─► View (mobility) ─► Line ─► Clients ─► applications, mobilityd explain
+//!                                                   │
+//!                                                   └───► HostName ─► name server, by signed updates
 //! ```
 //!
-//! What is not here: the kernel's messages (`interface-watch`), states and policies (`mobility`), associations, which applications take
-//! along themselves (`handover`), and names: the daemon updates no name server.
+//! What is not here: the kernel's messages (`interface-watch`), states and policies (`mobility`), and associations, which applications take
+//! along themselves (`handover`).
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
@@ -13,6 +15,7 @@ mod clients;
 mod config;
 mod explain;
 mod line;
+mod names;
 mod server;
 mod socket;
 mod view;
@@ -78,7 +81,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     runtime.block_on(async {
         let configuration = path.clone();
         let controls = daemon::controls(move || Settings::read(&configuration))?;
-        let server = Server::new(settings)?;
+        let server = Server::new(settings).await?;
         if let Err(error) = daemon::tell_systemd("READY=1") {
             tracing::warn!(%error, "systemd cannot be told");
         }

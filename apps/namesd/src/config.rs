@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use daemon::config::{ConfigError, at_least, read, value};
-use data_encoding::BASE64;
+use daemon::tsig;
 use hickory_proto::rr::rdata::{NS, SOA};
-use hickory_proto::rr::{LowerName, Name, RData, Record, TSigner};
+use hickory_proto::rr::{LowerName, Name, RData, Record};
 use serde::Deserialize;
 
-use crate::keys::{KeySettings, Pattern, algorithm};
+use crate::keys::{KeySettings, Pattern};
 use crate::zone::ZoneBounds;
 
 /// The settings of the server, checked.
@@ -122,11 +121,11 @@ impl Settings {
 
 fn zone_of(text: &str, table: ZoneTable) -> Result<ZoneSettings, ConfigError> {
     let key = |name: &str| format!("zones.\"{text}\".{name}");
-    let origin = name_of(&format!("zones.\"{text}\""), text)?;
+    let origin = tsig::name(&format!("zones.\"{text}\""), text)?;
     let ttl = table.ttl_s.unwrap_or(3600);
     let mut servers = Vec::new();
     for (server, addresses) in &table.nameservers {
-        let server = name_of(&key("nameservers"), server)?;
+        let server = tsig::name(&key("nameservers"), server)?;
         servers.push(Record::from_rdata(origin.clone(), ttl, RData::NS(NS(server.clone()))));
         let is_inside = origin.zone_of(&server);
         if is_inside == addresses.is_empty() {
@@ -145,7 +144,7 @@ fn zone_of(text: &str, table: ZoneTable) -> Result<ZoneSettings, ConfigError> {
         return Err(value(&key("nameservers"), "{}", "name at least one server, with its addresses"));
     };
     // The first dot of a contact stands for the @ of a mail address.
-    let contact = name_of(&key("contact"), &table.contact.replacen('@', ".", 1))?;
+    let contact = tsig::name(&key("contact"), &table.contact.replacen('@', ".", 1))?;
     let times = [
         ("refresh_s", table.refresh_s.unwrap_or(60)),
         ("retry_s", table.retry_s.unwrap_or(10)),
@@ -156,7 +155,7 @@ fn zone_of(text: &str, table: ZoneTable) -> Result<ZoneSettings, ConfigError> {
     }
     let [(_, refresh), (_, retry), (_, expire)] = times;
     let minimum = table.negative_ttl_s.unwrap_or(5);
-    let soa = SOA::new(name_of(&key("primary"), first)?, contact, 0, refresh, retry, expire, minimum);
+    let soa = SOA::new(tsig::name(&key("primary"), first)?, contact, 0, refresh, retry, expire, minimum);
     let bounds = ZoneBounds {
         names: table.names.unwrap_or(100_000),
         records_per_name: table.records_per_name.unwrap_or(64),
@@ -175,40 +174,18 @@ fn zone_of(text: &str, table: ZoneTable) -> Result<ZoneSettings, ConfigError> {
 
 fn key_of(text: &str, table: KeyTable, beside: &Path) -> Result<KeySettings, ConfigError> {
     let key = |name: &str| format!("keys.\"{text}\".{name}");
-    let name = name_of(&format!("keys.\"{text}\""), text)?;
-    let known = table.algorithm.as_deref().unwrap_or("hmac-sha256");
-    let Some(algorithm) = algorithm(known) else {
-        return Err(value(&key("algorithm"), known, "hmac-sha256, hmac-sha384 or hmac-sha512"));
-    };
-    let path = beside.join(table.secret_file);
-    let refused = |bound: &str| value(&key("secret_file"), path.display(), bound);
-    let text = std::fs::read_to_string(&path).map_err(|error| refused(&error.to_string()))?;
-    let secret = BASE64.decode(text.trim().as_bytes());
-    let secret = secret.map_err(|_| refused("the secret in base64 is needed, as tsig-keygen writes it"))?;
-    if secret.len() < SHORTEST_SECRET {
-        return Err(refused("a secret of at least 16 octets is needed"));
-    }
+    let name = tsig::name(&format!("keys.\"{text}\""), text)?;
+    let secret_file = beside.join(table.secret_file);
+    let table_name = format!("keys.\"{text}\"");
+    let signer = tsig::signer(&table_name, name, table.algorithm.as_deref(), &secret_file)?;
     let pattern = |text: &String| {
         let (is_below, rest) = text.strip_prefix("*.").map_or((false, text.as_str()), |rest| (true, rest));
-        let name = LowerName::new(&name_of(&key("may"), rest)?);
+        let name = LowerName::new(&tsig::name(&key("may"), rest)?);
         Ok(if is_below { Pattern::Below(name) } else { Pattern::Exactly(name) })
     };
     let may = table.may.iter().map(pattern).collect::<Result<_, ConfigError>>()?;
-    let signer =
-        TSigner::new(secret, algorithm, name, FUDGE_S).map_err(|error| refused(&error.to_string()))?;
     Ok(KeySettings { signer, may })
 }
-
-/// Reads a name, from the root on.
-fn name_of(key: &str, text: &str) -> Result<Name, ConfigError> {
-    let mut name = Name::from_str(text).map_err(|error| value(key, text, &error.to_string()))?;
-    name.set_fqdn(true);
-    Ok(name)
-}
-
-const SHORTEST_SECRET: usize = 16;
-/// How much clocks may differ, in what this server signs.
-const FUDGE_S: u16 = 300;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 
 use hickory_proto::op::{Message, ResponseCode};
-use hickory_proto::rr::rdata::tsig::{TsigAlgorithm, TsigError};
+use hickory_proto::rr::rdata::tsig::TsigError;
 use hickory_proto::rr::{LowerName, Name, TSigResponseContext, TSigner};
 
 /// All keys of this server.
@@ -220,16 +220,6 @@ impl Pattern {
             Self::Exactly(own) => own == name,
             Self::Below(own) => own != name && own.zone_of(name),
         }
-    }
-}
-
-/// Returns the algorithm of this name.
-pub(crate) fn algorithm(name: &str) -> Option<TsigAlgorithm> {
-    match name {
-        "hmac-sha256" => Some(TsigAlgorithm::HmacSha256),
-        "hmac-sha384" => Some(TsigAlgorithm::HmacSha384),
-        "hmac-sha512" => Some(TsigAlgorithm::HmacSha512),
-        _ => None,
     }
 }
 

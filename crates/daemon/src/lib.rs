@@ -1,5 +1,5 @@
 //! Parts that the daemons of this project have in common: the page that Prometheus reads, the messages to systemd, and the
-//! reasons why a configuration is refused, and who a daemon is over TLS.
+//! reasons why a configuration is refused, who a daemon is over TLS, and the keys that sign updates of names.
 //!
 //! ```text
 //!  counters of a daemon ─► Page ◄─ Scraping ◄─ GET /metrics
@@ -15,6 +15,8 @@ mod metrics;
 mod notify;
 mod signals;
 mod tls;
+#[cfg(feature = "names")]
+pub mod tsig;
 
 pub use metrics::{Page, Scraping};
 pub use notify::{keep, kept, tell_systemd};

@@ -1,8 +1,9 @@
+use hickory_proto::rr::rdata::tsig::TsigAlgorithm;
 use hickory_proto::rr::{RData, Record, TSigner};
 
 use super::*;
 use crate::journal::Journal;
-use crate::keys::{KeySettings, Pattern, algorithm};
+use crate::keys::{KeySettings, Pattern};
 use crate::testing::{name, record, zone};
 
 const PEER: &str = "192.0.2.1:5353";
@@ -24,7 +25,7 @@ impl Drop for World {
 }
 
 fn signer(key: &str, secret: u8) -> TSigner {
-    TSigner::new(vec![secret; 32], algorithm("hmac-sha256").unwrap(), name(key), 300).unwrap()
+    TSigner::new(vec![secret; 32], TsigAlgorithm::HmacSha256, name(key), 300).unwrap()
 }
 
 fn keyring() -> Keyring {
