@@ -104,15 +104,16 @@ impl Arguments {
 
     fn config(&self) -> Result<CompareConfig, UsageError> {
         let path = self.path.path()?;
+        let mut config = self.traffic.config()?;
+        config.traffic.deadline = self.deadline;
         Ok(CompareConfig {
             request_path: path.request,
             response_path: path.response,
             processing: self.processing.processing()?,
             backend: self.backend,
-            deadline: self.deadline,
             pcap: self.pcap.clone(),
             pcap_at: self.pcap_at.point(),
-            ..self.traffic.config()?
+            ..config
         })
     }
 }

@@ -55,6 +55,11 @@ impl Settings {
         Self::parse_beside(text, Path::new("/nowhere"))
     }
 
+    /// Returns these settings with what only a restart changes as it was.
+    pub(crate) fn after(self, before: &Self) -> Self {
+        Self { socket: before.socket.clone(), names: before.names.clone(), ..self }
+    }
+
     /// Takes `[daemon]` and `[names]` out of the text; what is left are policies, as an application reads them that has none of this
     /// daemon. Files that it names without a path are in `beside`.
     fn parse_beside(text: &str, beside: &Path) -> Result<Self, ConfigError> {

@@ -23,6 +23,23 @@ pub(crate) struct NameSettings {
     pub(crate) signer: TSigner,
 }
 
+impl NameSettings {
+    /// Returns the update after which the name has these addresses and no others.
+    fn update(&self, id: u16, addresses: &[IpAddr]) -> Message {
+        let mut message = Message::new(id, MessageType::Query, OpCode::Update);
+        message.add_query(Query::query(self.zone.clone(), RecordType::SOA));
+        for kind in [RecordType::A, RecordType::AAAA] {
+            let mut all = Record::update0(self.name.clone(), 0, kind);
+            all.dns_class = DNSClass::ANY;
+            message.add_authority(all);
+        }
+        for address in addresses {
+            message.add_authority(Record::from_rdata(self.name.clone(), self.ttl_s, RData::from(*address)));
+        }
+        message
+    }
+}
+
 /// Never shows the key.
 impl std::fmt::Debug for NameSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -130,27 +147,12 @@ impl HostName {
             tracing::warn!(%server, "the name server does not answer; it is asked again until it does");
         }
         self.next_id = self.next_id.wrapping_add(1);
-        let mut message = self.update();
+        let mut message = self.settings.update(self.next_id, &self.wanted);
         let (signature, verifier) = self.settings.signer.sign_message(&message, unix_s).ok()?;
         message.set_signature(signature);
         self.sent = verifier.map(|verifier| (self.next_id, verifier));
         self.counters.sent += 1;
         message.to_vec().ok()
-    }
-
-    fn update(&self) -> Message {
-        let NameSettings { zone, name, ttl_s, .. } = &self.settings;
-        let mut message = Message::new(self.next_id, MessageType::Query, OpCode::Update);
-        message.add_query(Query::query(zone.clone(), RecordType::SOA));
-        for kind in [RecordType::A, RecordType::AAAA] {
-            let mut all = Record::update0(name.clone(), 0, kind);
-            all.dns_class = DNSClass::ANY;
-            message.add_authority(all);
-        }
-        for address in &self.wanted {
-            message.add_authority(Record::from_rdata(name.clone(), *ttl_s, RData::from(*address)));
-        }
-        message
     }
 
     /// Takes in what has come from the server's address.

@@ -201,8 +201,7 @@ impl Server {
         }
         self.clients.set_most(settings.clients);
         self.view.configure(&settings);
-        let (socket, names) = (self.settings.socket.clone(), self.settings.names.clone());
-        self.settings = Settings { socket, names, ..settings };
+        self.settings = settings.after(&self.settings);
         tracing::info!("the configuration was read again");
     }
 

@@ -13,7 +13,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub use calls::CallCounts;
 pub use counters::{LoadCounters, TransportCounts};
 pub use delays::{Delays, Moments};
-pub use frames::FrameCounts;
+pub use frames::{FrameCounts, WorkloadCounts};
 pub use one_way::{OneWay, Trip};
 pub use workload::Spread;
 

@@ -62,6 +62,7 @@ impl TrafficArguments {
                 arrivals: self.arrivals.clone().map(Arrivals::load).transpose()?.unwrap_or(usual.arrivals),
                 message_bytes: self.message.unwrap_or(usual.message_bytes),
                 duration: self.duration,
+                deadline: None,
             },
             repeat: NonZeroU32::new(self.repeat).unwrap_or(NonZeroU32::MIN),
             schedule: if self.sequential { lab::Schedule::Sequential } else { lab::Schedule::Automatic },

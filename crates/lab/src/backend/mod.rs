@@ -43,7 +43,7 @@ fn raw_run(
         own_losses: flow.own_losses,
         samples: flow.samples,
         untimed: flow.untimed,
-        frames: flow.frames,
+        frames: flow.counts.frames,
         retransmissions: flow.transport.retransmissions.filter(|_| transport.is_unreliable()),
         blocking: flow.transport.blocked.map(Blocking::from),
         packets,

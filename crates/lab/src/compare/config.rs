@@ -18,7 +18,7 @@ use crate::stop::StopSignal;
 use crate::text::{Span, Text};
 use crate::traffic::{Arrivals, ClientPlan, ServerPlan, Workload};
 use crate::transport::{
-    CarrierName, FlowPlan, FlowSeed, SctpOptions, StopRule, TcpOptions, TransportList, TransportSpec,
+    CarrierName, FlowPlan, FlowSeed, Octets, SctpOptions, StopRule, TcpOptions, TransportList, TransportSpec,
 };
 
 /// A comparison of transports. With the defaults it takes half a minute.
@@ -47,8 +47,6 @@ pub struct CompareConfig {
     pub backend: BackendChoice,
     /// The kind of messages. Default echo.
     pub workload: Workload,
-    /// How old a frame may be when it is delivered. Default as the workload has it.
-    pub deadline: Option<Duration>,
     /// The file to write packets to. Default none.
     pub pcap: Option<PathBuf>,
     /// The point at which packets are written. Default: as the senders sent them.
@@ -70,6 +68,8 @@ pub struct Traffic {
     pub message_bytes: MessageSize,
     /// How long requests are sent. Default 20 s; percentiles beyond the 99th need more.
     pub duration: Duration,
+    /// How old a frame may be when it is delivered. Default as the workload has it.
+    pub deadline: Option<Duration>,
 }
 
 impl CompareConfig {
@@ -90,7 +90,7 @@ impl CompareConfig {
         if !self.workload.is_answered() {
             return Err(CompareError::NotAnswered { workload: self.workload });
         }
-        if let Some(deadline) = self.deadline.filter(|_| self.workload.deadline().is_none()) {
+        if let Some(deadline) = self.traffic.deadline.filter(|_| self.workload.deadline().is_none()) {
             return Err(CompareError::NoDeadline { deadline, workload: self.workload });
         }
         let octets = self.traffic.message_bytes.get();
@@ -110,7 +110,7 @@ impl CompareConfig {
     /// Returns how old a message may be when it is delivered; `None` where age does not matter.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
-        self.deadline.or_else(|| self.workload.deadline())
+        self.traffic.deadline.or_else(|| self.workload.deadline())
     }
 
     /// Returns the least time that can be measured: the round trip and processing, or the way there where receipts tell.
@@ -157,9 +157,8 @@ impl CompareConfig {
             rate: None,
             interval: Some(Span(self.traffic.interval)),
             arrivals: Some(self.traffic.arrivals.clone()),
-            message: Some(self.traffic.message_bytes.get()),
-            deadline: self.deadline.map(Span),
-            sizes: Vec::new(),
+            message: Some(Octets::Each(self.traffic.message_bytes.get())),
+            deadline: self.traffic.deadline.map(Span),
             processing: Span(self.processing),
             start: Span::default(),
             samples: true,
@@ -229,7 +228,6 @@ impl Default for CompareConfig {
             processing: Duration::ZERO,
             backend: BackendChoice::Auto,
             workload: Workload::ECHO,
-            deadline: None,
             pcap: None,
             pcap_at: CapturePoint::Sender,
             seed: 1,
@@ -248,6 +246,7 @@ impl Traffic {
             arrivals: workload.usual_arrivals(),
             message_bytes: MessageSize::new(workload.usual_octets()).unwrap_or(usual.message_bytes),
             duration: usual.duration,
+            deadline: None,
         }
     }
 }
@@ -259,6 +258,7 @@ impl Default for Traffic {
             arrivals: Arrivals::default(),
             message_bytes: MessageSize::default(),
             duration: Duration::from_secs(20),
+            deadline: None,
         }
     }
 }
@@ -317,7 +317,7 @@ pub enum CompareError {
     LongestMessage {
         /// The mean that was asked for, in octets.
         mean: u32,
-        /// What is wrong with the longest.
+        /// The fault of the longest.
         error: MessageError,
     },
     /// A message is larger than one of the transports carries.

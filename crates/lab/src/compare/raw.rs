@@ -88,7 +88,7 @@ pub struct RawRun {
     pub own_losses: Result<BTreeSet<u64>, &'static str>,
     /// The counters of the load.
     pub counters: LoadCounters,
-    /// What became of the frames, where frames were sent.
+    /// The fate of the frames, where frames were sent.
     pub frames: Option<FrameCounts>,
     /// Requests repeated by the application; `None` but for UDP.
     pub retransmissions: Option<u64>,

@@ -75,7 +75,7 @@ pub struct SeedTally {
     pub transport: TransportCounts,
     /// The calls that the flow made, if it makes calls.
     pub calls: Option<CallCounts>,
-    /// What became of the frames that the flow sent, if it sends frames.
+    /// The fate of the frames that the flow sent, if it sends frames.
     pub frames: Option<FrameCounts>,
     /// The reason why the flow ended early, if it did.
     pub failure: Option<String>,
@@ -138,8 +138,8 @@ impl FlowTally {
             goodput_bits_per_s: flow.goodput_bits_per_s,
             late_sends: flow.late_sends,
             transport: flow.transport,
-            calls: flow.calls,
-            frames: flow.frames,
+            calls: flow.counts.calls,
+            frames: flow.counts.frames,
             failure: flow.failure.clone(),
         });
     }

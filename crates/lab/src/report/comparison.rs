@@ -49,7 +49,7 @@ fn numbers(result: &CompareResult) -> Table {
 /// Returns the table of frames; `None` where none were sent.
 fn frames(result: &CompareResult) -> Option<Table> {
     let row = |run: &RunResult| {
-        let frames = run.frames?;
+        let frames = run.counts.frames?;
         let missed = tenths(frames.missed_share);
         let times = &run.response_ms;
         let delays = [times.p50, times.p90, times.p99].map(plain_or_dash);

@@ -22,9 +22,9 @@ pub use run::{Watch, simulate};
 pub(crate) use run::{changes, check};
 pub use scenario::{AddressFamily, LinkChange, LinkPlan, LinkWay, Named, Scenario, SwitchState};
 
-pub use crate::statistics::{Delays, Moments, OneWay, Spread, TransportCounts, Trip};
+pub use crate::statistics::{Delays, Moments, OneWay, Spread, TransportCounts, Trip, WorkloadCounts};
 pub use crate::text::{Span, Text};
 pub use crate::transport::{
-    CarrierName, FlowPlan, Halving, InitialWindowName, PathOptions, SctpOptions, StartUpName, StopRule,
-    StudyRules, TcpOptions, ValidationName, WindowOptions,
+    CarrierName, FlowPlan, Halving, InitialWindowName, Octets, PathOptions, SctpOptions, StartUpName,
+    StopRule, StudyRules, TcpOptions, ValidationName, WindowOptions,
 };

@@ -7,7 +7,7 @@ use netem::LinkStats;
 use virtual_time::Instant;
 use workload::Sample;
 
-use crate::statistics::{CallCounts, Delays, FrameCounts, OneWay, TransportCounts};
+use crate::statistics::{Delays, OneWay, TransportCounts, WorkloadCounts};
 
 /// A run of one scenario with one seed.
 #[derive(Clone, Debug)]
@@ -57,10 +57,8 @@ pub struct FlowOutcome {
     pub late_sends: u64,
     /// The counters of the transport.
     pub transport: TransportCounts,
-    /// The calls that the flow made, if it makes calls.
-    pub calls: Option<CallCounts>,
-    /// What became of the frames that the flow sent, if it sends frames.
-    pub frames: Option<FrameCounts>,
+    /// The counts that only some workloads have.
+    pub counts: WorkloadCounts,
     /// The reason why the flow ended early, if it did.
     pub failure: Option<String>,
 }

@@ -14,6 +14,7 @@ use super::error::SimulationError;
 use super::outcome::{FlowOutcome, LinkOutcome, RunOutcome};
 use super::scenario::{LinkPlan, Scenario, SwitchState};
 use super::station::SimulatedHost;
+use crate::statistics::WorkloadCounts;
 use crate::stop::StopSignal;
 use crate::traffic::{Client, Measure};
 use crate::transport::{End, SEVERAL_FLOWS, own_losses};
@@ -210,8 +211,10 @@ fn flow_outcome(
     let failure = client.as_ref().and_then(|client| client.failure().map(str::to_owned));
     let answered = client.as_ref().map_or(0, Client::answered);
     let (start, strange) = client.as_ref().map(Client::facts).unwrap_or_default();
-    let calls = client.as_ref().and_then(Client::calls);
-    let frames = client.as_ref().and_then(Client::frames);
+    let counts = WorkloadCounts {
+        calls: client.as_ref().and_then(Client::calls),
+        frames: client.as_ref().and_then(Client::frames),
+    };
     let (messages, responses, samples, untimed) = client.map(Client::into_parts).unwrap_or_default();
     let received = server.and_then(End::into_received);
     let (octets, until) = received.as_ref().map(|(_, octets, until)| (*octets, *until)).unwrap_or_default();
@@ -237,8 +240,7 @@ fn flow_outcome(
         strange,
         late_sends: 0,
         transport,
-        calls,
-        frames,
+        counts,
         failure,
     }
 }

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use super::CallCounts;
+
 /// The number of frames that came too late, and how late that is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameCounts {
@@ -9,4 +11,13 @@ pub struct FrameCounts {
     pub deadline: Duration,
     /// The number of frames that were delivered, but older than that; those that do not count included.
     pub late: u64,
+}
+
+/// The counts that only some workloads have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WorkloadCounts {
+    /// The calls that the flow made, if it makes calls.
+    pub calls: Option<CallCounts>,
+    /// The fate of the frames that the flow sent, if it sends frames.
+    pub frames: Option<FrameCounts>,
 }

@@ -31,7 +31,7 @@ pub fn closing_words(result: &CompareResult) -> Vec<String> {
 
 /// Returns which transports delivered the most and the fewest frames in time; `None` without frames.
 fn missed_frames(result: &CompareResult) -> Option<String> {
-    let rows = || result.runs.iter().filter_map(|run| Some((run, run.frames?)));
+    let rows = || result.runs.iter().filter_map(|run| Some((run, run.counts.frames?)));
     let order = |a: &(&RunResult, FramesResult), b: &(&RunResult, FramesResult)| {
         a.1.missed_share.total_cmp(&b.1.missed_share)
     };

@@ -136,9 +136,6 @@ pub struct RunResult {
     /// Requests that were late; null over a network whose round trip nobody set, and without requests.
     #[serde(default)]
     pub late: Option<LateResult>,
-    /// The fate of the frames; absent where none were sent.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub frames: Option<FramesResult>,
     /// Head-of-line blocking; null where it cannot be seen.
     pub blocking: Option<BlockingResult>,
     /// The prediction of the models; null without a prediction.
@@ -162,7 +159,7 @@ impl RunResult {
 }
 
 /// The fate of the requests of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestCounts {
     /// Requests handed to the transport.
     pub requests: u64,
@@ -170,6 +167,9 @@ pub struct RequestCounts {
     pub responses: u64,
     /// The number of these that were not answered by the end of the drain time.
     pub failed: u64,
+    /// The fate of the frames; absent where none were sent.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub frames: Option<FramesResult>,
 }
 
 /// The fate of the frames of a video.

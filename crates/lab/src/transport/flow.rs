@@ -34,13 +34,12 @@ pub struct FlowPlan {
     pub interval: Option<Span>,
     /// `poisson`, `constant`, `onoff:ON,OFF`. Default that of the workload: `poisson`, for video `constant`.
     pub arrivals: Option<Arrivals>,
-    /// Octets of a message, for video in the mean. Default 64, for video 6395.
-    pub message: Option<u32>,
+    /// Octets of a message, for video in the mean, default 64, for video 6395; or, as `sizes`, those of the first message, the
+    /// second one, and so on, again and again.
+    #[serde(alias = "sizes")]
+    pub message: Option<Octets>,
     /// How old a frame of video may be when it is delivered. Default 150 ms.
     pub deadline: Option<Span>,
-    /// Octets of the first message, the second one, and so on, again and again; instead of `message`.
-    #[serde(default)]
-    pub sizes: Vec<u32>,
     /// How long the server holds each response. Default 0.
     #[serde(default)]
     pub processing: Span,
@@ -56,6 +55,16 @@ pub struct FlowPlan {
     /// TCP parameters that differ from the profile.
     #[serde(default)]
     pub tcp: TcpOptions,
+}
+
+/// The octets that the messages of a flow have.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "a number of octets, or a list of them")]
+pub enum Octets {
+    /// Each message has so many, or they have them in the mean.
+    Each(u32),
+    /// The first message has the first number, the second one the second, and so on, again and again.
+    InTurn(Vec<u32>),
 }
 
 /// The rule by which a run ends.
@@ -97,7 +106,18 @@ impl FlowPlan {
     /// Returns the octets of a message, in the mean.
     #[must_use]
     pub fn message_bytes(&self) -> u32 {
-        self.message.unwrap_or_else(|| self.workload.usual_octets())
+        match self.message {
+            Some(Octets::Each(octets)) => octets,
+            Some(Octets::InTurn(_)) | None => self.workload.usual_octets(),
+        }
+    }
+
+    /// Returns the octets of the messages in turn; none: all have the same.
+    pub(crate) fn in_turn(&self) -> &[u32] {
+        match &self.message {
+            Some(Octets::InTurn(sizes)) => sizes,
+            Some(Octets::Each(_)) | None => &[],
+        }
     }
 
     /// Returns the octets that no message of it exceeds.
@@ -105,7 +125,7 @@ impl FlowPlan {
         let mean = self.message_bytes();
         // A mean that is no size, or too long, is refused where the client is made.
         let longest = || MessageSize::new(mean).and_then(|mean| self.workload.kind().longest(mean));
-        self.sizes.iter().copied().max().unwrap_or_else(|| longest().map_or(mean, MessageSize::get))
+        self.in_turn().iter().copied().max().unwrap_or_else(|| longest().map_or(mean, MessageSize::get))
     }
 
     /// Returns the law by which its messages fall due.
@@ -142,7 +162,7 @@ impl FlowPlan {
         }
         let interval = self.mean_interval().map_err(FlowError::at("rate"))?;
         let arrivals = ArrivalProcess::new(self.law(), interval, seed.of("arrivals"));
-        let sizes = self.sizes.iter().map(|octets| MessageSize::new(*octets)).collect::<Result<_, _>>();
+        let sizes = self.in_turn().iter().map(|octets| MessageSize::new(*octets)).collect::<Result<_, _>>();
         Ok(ClientPlan {
             workload: self.workload,
             arrivals: arrivals.map_err(FlowError::at("arrivals"))?,

@@ -24,7 +24,7 @@ pub(crate) fn own_losses(
         Followed::ByPlace => None,
         Followed::ByHeader(headers) => Some(headers),
     };
-    if !flow.sizes.is_empty() || !flow.samples {
+    if !flow.in_turn().is_empty() || !flow.samples {
         return Err("messages are not followed through their packets");
     }
     let search = Search {

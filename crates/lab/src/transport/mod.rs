@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 pub(crate) use end::{End, Ends};
 pub use error::TransportError;
 pub(crate) use flow::{FlowError, FlowSeed};
-pub use flow::{FlowPlan, StopRule};
+pub use flow::{FlowPlan, Octets, StopRule};
 pub use list::TransportList;
 pub(crate) use list::settings;
 use losses::Search;

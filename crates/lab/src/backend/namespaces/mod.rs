@@ -29,7 +29,7 @@ use crate::events::run_span;
 use crate::simulation::{
     FlowOutcome, LinkOutcome, LinkPlan, RunOutcome, Scenario, SimulationError, SwitchState, Watch, changes,
 };
-use crate::statistics::TransportCounts;
+use crate::statistics::{TransportCounts, WorkloadCounts};
 use crate::transport::{
     Carrier, EncapsulationPorts, FlowPlan, FlowRun, SEVERAL_FLOWS, TransportSpec, own_losses,
     transport_payload,
@@ -223,8 +223,7 @@ fn outcome(
         strange: driven.counters.strange,
         late_sends: driven.counters.late_sends,
         transport: counts.and_far(far(index)),
-        calls: driven.calls,
-        frames: driven.frames,
+        counts: WorkloadCounts { calls: driven.calls, frames: driven.frames },
         failure: driven.ended_early,
     });
     let way = |report: &DirectionReport| report.stats;

@@ -78,12 +78,12 @@ fn calls(transport: &str) -> FlowOutcome {
 fn a_loss_touches_fewer_calls_the_more_streams_there_are_and_none_without_order() {
     let touched = ["sctp:1", "sctp:6", "sctp:unordered"].map(|transport| {
         let flow = calls(transport);
-        let calls = flow.calls.unwrap();
+        let calls = flow.counts.calls.unwrap();
         assert_eq!((flow.failure, flow.messages, flow.completed, calls.up), (None, 2000, 2000, 2000));
         calls.touched.unwrap()
     });
     assert!(touched[0] > 2 * touched[1] && touched[1] > 0 && touched[2] == 0, "{touched:?}");
-    assert_eq!(calls("tcp").calls.unwrap().touched, None, "TCP does not tell");
+    assert_eq!(calls("tcp").counts.calls.unwrap().touched, None, "TCP does not tell");
 }
 
 /// INVITE, 180, 200 and ACK of each call, and ten seconds later BYE and 200: those of the last ten seconds are still up.
@@ -93,7 +93,7 @@ fn calls_end_after_ten_seconds_and_nothing_is_repeated_where_nothing_is_lost() {
     let text = text.replace("interval =", "arrivals = \"constant\"\ninterval =");
     let run = simulate(&Plan::parse(&text).unwrap().cells[0].scenario, 1, &Watch::default()).unwrap();
     let flow = &run.flows[0];
-    assert_eq!((&flow.failure, flow.completed, flow.calls.unwrap().up), (&None, 2000, 2000));
+    assert_eq!((&flow.failure, flow.completed, flow.counts.calls.unwrap().up), (&None, 2000, 2000));
     assert_eq!(flow.transport.retransmissions, Some(0));
     let ended = (run.packets - 2000 * 4) / 2;
     assert!((1495..=1500).contains(&ended), "{ended}");
@@ -102,7 +102,7 @@ fn calls_end_after_ten_seconds_and_nothing_is_repeated_where_nothing_is_lost() {
 #[test]
 fn calls_of_equal_seeds_are_equal() {
     let [once, again] = [calls("udp"), calls("udp")];
-    assert_eq!((&once.failure, once.completed, once.calls.unwrap().up), (&None, 2000, 2000));
+    assert_eq!((&once.failure, once.completed, once.counts.calls.unwrap().up), (&None, 2000, 2000));
     assert_eq!((once.transport, once.strange), (again.transport, again.strange));
 }
 

@@ -43,7 +43,11 @@ fn delays_are_those_of_the_way_there_over_every_transport() {
 
 #[test]
 fn a_deadline_below_the_delay_makes_every_frame_late_and_a_long_one_none() {
-    let with = |deadline| CompareConfig { deadline: Some(deadline), ..config("sctp:1") };
+    let with = |deadline| {
+        let mut config = config("sctp:1");
+        config.traffic.deadline = Some(deadline);
+        config
+    };
     let run = raw(&with(Duration::from_millis(19))).runs.remove(0);
     assert_eq!(late(&run), 300);
     let run = raw(&with(Duration::from_secs(5))).runs.remove(0);
@@ -54,13 +58,13 @@ fn a_deadline_below_the_delay_makes_every_frame_late_and_a_long_one_none() {
 fn losses_make_frames_late_where_order_makes_them_wait_and_the_page_says_so() {
     let mut config = config("sctp:1,sctp:unordered");
     config.request_path.loss = "3%".parse().unwrap();
-    config.deadline = Some(Duration::from_millis(100));
+    config.traffic.deadline = Some(Duration::from_millis(100));
     let raw = raw(&config);
     let [ordered, free] = [0, 1].map(|index| late(&raw.runs[index]));
     assert!(ordered > free && free > 0, "{ordered} and {free}");
     let comparison =
         Comparison::new(&config, &raw, Conditions::of_this_host(), |_| Err("no model".to_owned()));
-    let frames = comparison.result.runs[0].frames.unwrap();
+    let frames = comparison.result.runs[0].counts.frames.unwrap();
     assert_eq!((frames.late, frames.lost, frames.deadline_ms), (ordered, 0, 100.0));
     let [page, _] = crate::report::comparison(&comparison);
     assert!(page.reading[0].starts_with("Frames that were not there 100 ms after they were due: over "));
@@ -72,7 +76,8 @@ fn datagrams_do_not_carry_it_and_other_workloads_have_no_deadline() {
     let skipped = raw(&config("udp,tcp")).skipped;
     assert_eq!(skipped[0].because, "frames are longer than datagrams: not over udp");
     let deadline = Duration::from_millis(5);
-    let echo = CompareConfig { deadline: Some(deadline), ..CompareConfig::default() };
+    let traffic = Traffic { deadline: Some(deadline), ..Traffic::default() };
+    let echo = CompareConfig { traffic, ..CompareConfig::default() };
     assert_eq!(echo.validate(), Err(CompareError::NoDeadline { deadline, workload: Workload::ECHO }));
     let mut long = config("tcp");
     long.traffic.message_bytes = "200000".parse().unwrap();
@@ -88,8 +93,8 @@ fn planned(text: &str) -> Result<FlowOutcome, String> {
 fn a_plan_needs_no_more_than_its_name_and_equal_seeds_are_equal() {
     let [once, again] = [planned(PLAN), planned(PLAN)].map(Result::unwrap);
     assert_eq!((once.messages, once.completed, &once.failure), (300, 300, &None));
-    assert_eq!(once.frames.unwrap().deadline, Duration::from_millis(150));
-    assert_eq!((once.frames, once.transport), (again.frames, again.transport));
+    assert_eq!(once.counts.frames.unwrap().deadline, Duration::from_millis(150));
+    assert_eq!((once.counts.frames, once.transport), (again.counts.frames, again.transport));
 }
 
 #[test]

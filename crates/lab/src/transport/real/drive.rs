@@ -52,7 +52,7 @@ pub(crate) struct Driven {
     pub(crate) counters: LoadCounters,
     /// The calls that it made, if it makes calls.
     pub(crate) calls: Option<CallCounts>,
-    /// What became of the frames that it sent, if it sends frames.
+    /// The fate of the frames that it sent, if it sends frames.
     pub(crate) frames: Option<FrameCounts>,
     /// The reason why it ended before its time, if it did.
     pub(crate) ended_early: Option<String>,
