@@ -1,14 +1,16 @@
 //! The server at work: datagrams and connections become messages, and what comes together is kept together.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use daemon::{Control, Page, Scraping};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::config::Settings;
@@ -118,9 +120,9 @@ impl Server {
         for socket in &self.sockets {
             tasks.spawn(datagrams(Arc::clone(socket), sender.clone()));
         }
-        let places = Arc::new(Semaphore::new(self.settings.connections));
+        let places = Places::new(self.settings.connections);
         for listener in core::mem::take(&mut self.listeners) {
-            tasks.spawn(connections(listener, sender.clone(), Arc::clone(&places)));
+            tasks.spawn(connections(listener, sender.clone(), places.clone()));
         }
         // What they have may be older than what this server has kept.
         self.service.notify_all(self.now());
@@ -276,11 +278,61 @@ async fn datagrams(socket: Arc<UdpSocket>, jobs: mpsc::Sender<Job>) {
     }
 }
 
+/// The places for connections: a quarter of them for each peer, so that none keeps all others out.
+#[derive(Clone, Debug)]
+struct Places {
+    all: Arc<Semaphore>,
+    of_peer: usize,
+    taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+/// The place of a connection, which is free again when this is dropped.
+#[derive(Debug)]
+struct Place {
+    _one: OwnedSemaphorePermit,
+    peer: IpAddr,
+    taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+impl Places {
+    fn new(most: usize) -> Self {
+        Self { all: Arc::new(Semaphore::new(most)), of_peer: most.div_ceil(4), taken: Arc::default() }
+    }
+
+    /// Returns a place for a peer; `None` if it has its share.
+    fn take(&self, one: OwnedSemaphorePermit, peer: IpAddr) -> Option<Place> {
+        let peer = peer.to_canonical();
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = taken.entry(peer).or_default();
+        if *count >= self.of_peer {
+            return None;
+        }
+        *count += 1;
+        Some(Place { _one: one, peer, taken: Arc::clone(&self.taken) })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Occupied(mut entry) = taken.entry(self.peer) {
+            *entry.get_mut() -= 1;
+            if *entry.get() == 0 {
+                entry.remove();
+            }
+        }
+    }
+}
+
 /// Accepts connections for ever, so many at a time; others wait to be accepted.
-async fn connections(listener: TcpListener, jobs: mpsc::Sender<Job>, places: Arc<Semaphore>) {
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+async fn connections(listener: TcpListener, jobs: mpsc::Sender<Job>, places: Places) {
+    while let Ok(one) = Arc::clone(&places.all).acquire_owned().await {
         match listener.accept().await {
             Ok((stream, peer)) => {
+                let Some(place) = places.take(one, peer.ip()) else {
+                    tracing::debug!(%peer, "it has its share of server.connections");
+                    continue;
+                };
                 let jobs = jobs.clone();
                 tokio::spawn(async move {
                     let ended = converse(stream, peer, jobs).await;
@@ -342,3 +394,24 @@ const BATCH: usize = 512;
 const PATIENCE: Duration = Duration::from_secs(10);
 const RETRY_ACCEPTING: Duration = Duration::from_millis(100);
 const RETRY_COMPACTION: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_has_a_quarter_of_the_places_and_gets_them_back() {
+        let places = Places::new(8);
+        let take = |peer: &str| {
+            let one = Arc::clone(&places.all).try_acquire_owned().unwrap();
+            places.take(one, peer.parse().unwrap())
+        };
+        let mut held = vec![take("192.0.2.1").unwrap(), take("::ffff:192.0.2.1").unwrap()];
+        assert!(take("192.0.2.1").is_none());
+        held.push(take("192.0.2.2").unwrap());
+        assert_eq!(places.all.available_permits(), 5);
+        held.clear();
+        assert!(take("192.0.2.1").is_some());
+        assert!(places.taken.lock().unwrap().is_empty());
+    }
+}
