@@ -113,17 +113,21 @@ impl Service {
         self.zones.get_mut(origin).is_some_and(change)
     }
 
-    /// Makes an update that was acknowledged before this server began; returns whether it is one.
-    pub(crate) fn replay(&mut self, octets: &[u8], peer: SocketAddr) -> bool {
-        let Ok(message) = Message::from_vec(octets) else { return false };
+    /// Makes an update again that was acknowledged before this server began.
+    ///
+    /// # Errors
+    ///
+    /// The response code for which it cannot be made.
+    pub(crate) fn replay(&mut self, octets: &[u8], peer: SocketAddr) -> Result<(), ResponseCode> {
+        let message = Message::from_vec(octets).map_err(|_| ResponseCode::FormErr)?;
         let zone = message.queries.first().map(|query| LowerName::new(query.name()));
-        let Some(zone) = zone.and_then(|name| self.zones.get_mut(&name)) else { return false };
+        let zone = zone.and_then(|name| self.zones.get_mut(&name)).ok_or(ResponseCode::NotAuth)?;
         if let Some(signature) = message.signature() {
             let (key, mac) = (LowerName::new(&signature.name), signature.data.mac.clone());
             let proof = Proof { key, mac, signed_at: signature.data.time };
             self.keyring.remember(proof, Said { peer, code: ResponseCode::NoError });
         }
-        zone.update(&message.authorities).is_ok()
+        zone.update(&message.authorities).map(|_| ())
     }
 
     /// Takes in a message.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 
-use hickory_proto::op::Message;
+use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::{LowerName, RData, Record, RecordType};
 
 use crate::answer::whole;
@@ -20,10 +21,25 @@ pub(crate) enum StartError {
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error("server.folder = {}: {because}", folder.display())]
-    Folder { folder: std::path::PathBuf, because: io::Error },
+    Folder { folder: PathBuf, because: io::Error },
+    /// What is kept is of a zone that the configuration does not have any more.
+    #[error(
+        "zones.\"{zone}\": the configuration has no such table, but {records} records of this zone are in {}; put it back, or move the folder away",
+        folder.display()
+    )]
+    Unserved { zone: LowerName, records: usize, folder: PathBuf },
+    /// A message of the snapshot is whole and no message.
+    #[error("names.snapshot in {}: message {number} cannot be read: {because}", folder.display())]
+    Snapshot { number: usize, because: String, folder: PathBuf },
+    /// An update was acknowledged and cannot be made again.
+    #[error(
+        "names.journal in {}: update {number} cannot be made again ({because}); names and records_per_name of its zone have to be what they were",
+        folder.display()
+    )]
+    Lost { number: usize, because: ResponseCode, folder: PathBuf },
 }
 
-/// Opens the folder, and returns the service of what is in it.
+/// Opens the folder, and returns the service of what is in it. What was acknowledged and cannot be served is an error, and stays.
 pub(crate) fn open(settings: &Settings, unix_s: u64) -> Result<(Service, Journal), StartError> {
     let folder = settings.folder.clone();
     std::fs::create_dir_all(&folder)
@@ -35,7 +51,7 @@ pub(crate) fn open(settings: &Settings, unix_s: u64) -> Result<(Service, Journal
             "the end of the journal was cut short, by a crash, and nobody had been answered"
         );
     }
-    let mut records = by_zone(&kept.zones);
+    let mut records = by_zone(&kept.zones, &folder)?;
     // A serial number that is ahead of any that this server may have had and lost.
     let first = u32::try_from(unix_s).unwrap_or(u32::MAX);
     let mut zones = Vec::new();
@@ -47,21 +63,19 @@ pub(crate) fn open(settings: &Settings, unix_s: u64) -> Result<(Service, Journal
             zone.secondaries.clone(),
         ));
     }
-    for origin in records.keys() {
-        tracing::warn!(zone = %origin, "this zone is not in the configuration any more: its records are dropped");
+    if let Some((zone, records)) = records.pop_first() {
+        return Err(StartError::Unserved { zone, records: records.len(), folder });
     }
     let was_empty = kept.zones.is_empty() && kept.updates.is_empty();
     let mut service = Service::new(zones, Keyring::new(settings.keys.iter().cloned(), unix_s));
     let unspecified = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let lost = kept.updates.iter().filter(|octets| !service.replay(octets, unspecified)).count();
-    if lost > 0 {
-        tracing::warn!(
-            updates = lost,
-            "updates in the journal are for no zone of the configuration, or beyond its bounds"
-        );
+    for (number, octets) in (1..).zip(&kept.updates) {
+        if let Err(because) = service.replay(octets, unspecified) {
+            return Err(StartError::Lost { number, because, folder });
+        }
     }
     tracing::info!(updates = kept.updates.len(), "the journal was read");
-    let mut is_changed = was_empty || !records.is_empty() || lost > 0;
+    let mut is_changed = was_empty;
     for zone in &settings.zones {
         is_changed |= service.with_zone(&LowerName::new(&zone.origin), |kept| align(kept, zone));
     }
@@ -85,26 +99,29 @@ pub(crate) fn compact(service: &Service, journal: &mut Journal) -> io::Result<()
 }
 
 /// Returns the records of a snapshot by zone: each begins and ends with its record of type SOA.
-fn by_zone(messages: &[Vec<u8>]) -> BTreeMap<LowerName, Vec<Record>> {
+fn by_zone(messages: &[Vec<u8>], folder: &Path) -> Result<BTreeMap<LowerName, Vec<Record>>, StartError> {
     let mut found: BTreeMap<LowerName, Vec<Record>> = BTreeMap::new();
     let mut open = None;
-    for record in messages
-        .iter()
-        .filter_map(|octets| Message::from_vec(octets).ok())
-        .flat_map(|mut all| core::mem::take(&mut all.answers))
-    {
-        let name = LowerName::new(&record.name);
-        match (&open, record.record_type()) {
-            (Some(_), RecordType::SOA) => open = None,
-            (None, RecordType::SOA) => {
-                found.insert(name.clone(), vec![record]);
-                open = Some(name);
+    for (number, octets) in (1..).zip(messages) {
+        let message = Message::from_vec(octets).map_err(|error| StartError::Snapshot {
+            number,
+            because: error.to_string(),
+            folder: folder.to_owned(),
+        })?;
+        for record in message.answers.iter().cloned() {
+            let name = LowerName::new(&record.name);
+            match (&open, record.record_type()) {
+                (Some(_), RecordType::SOA) => open = None,
+                (None, RecordType::SOA) => {
+                    found.insert(name.clone(), vec![record]);
+                    open = Some(name);
+                }
+                (Some(origin), _) => found.entry(origin.clone()).or_default().push(record),
+                (None, _) => {}
             }
-            (Some(origin), _) => found.entry(origin.clone()).or_default().push(record),
-            (None, _) => {}
         }
     }
-    found
+    Ok(found)
 }
 
 /// Brings what is at the top of a zone in line with its configuration; returns whether anything changed.
@@ -131,7 +148,10 @@ fn with_serial(soa: &Record, serial: u32) -> Record {
 
 #[cfg(test)]
 mod tests {
+    use hickory_proto::op::{MessageType, OpCode, Query};
+
     use super::*;
+    use crate::testing::{name, record};
 
     const CONFIGURATION: &str = "[server]\nlisten = [\"127.0.0.1:53\"]\nfolder = \"names\"\n\
         [zones.\"example.org\"]\ncontact = \"admin@example.org\"\nnameservers = { \"ns.example.org\" = [\"192.0.2.53\"] }\n";
@@ -163,6 +183,30 @@ mod tests {
             (serial, records),
             (1_800_000_002, vec!["ns.example.org.".to_owned(), "192.0.2.54".to_owned()])
         );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_was_acknowledged_and_cannot_be_served_is_an_error_and_stays() {
+        let folder = std::env::temp_dir().join(format!("namesd-kept-{}", std::process::id()));
+        let open_with = |text: &str| open(&Settings::parse(text, &folder).unwrap(), 1_800_000_000);
+        let (service, mut journal) = open_with(CONFIGURATION).unwrap();
+        let mut update = Message::new(1, MessageType::Query, OpCode::Update);
+        update.add_query(Query::query(name("example.org"), RecordType::SOA));
+        update.add_authority(record("phone.example.org", 5, "192.0.2.1"));
+        journal.append(&update.to_vec().unwrap());
+        journal.commit().unwrap();
+        drop((service, journal));
+        let told = |text: &str| open_with(text).unwrap_err().to_string();
+        let other = told(&CONFIGURATION.replace("example.org", "example.com"));
+        assert!(
+            other.starts_with("zones.\"example.org.\": the configuration has no such table, but 3 records"),
+            "{other}"
+        );
+        let narrow = told(&format!("{CONFIGURATION}names = 2\n"));
+        assert!(narrow.contains("update 1 cannot be made again") && narrow.contains("names and"), "{narrow}");
+        let (service, _journal) = open_with(CONFIGURATION).unwrap();
+        assert_eq!(service.zones().next().unwrap().names(), 3);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -119,7 +119,7 @@ fn a_signed_update_is_made_kept_told_and_its_answer_is_signed() {
     assert_eq!(world.service.poll_timeout(), None);
     // The same folder again has the same names.
     let mut again = Service::new([(zone(), Vec::new())], keyring());
-    assert!(again.replay(&octets, PEER.parse().unwrap()));
+    again.replay(&octets, PEER.parse().unwrap()).unwrap();
     assert_eq!(again.zones().next().unwrap().serial(), world.service.zones().next().unwrap().serial());
 }
 
