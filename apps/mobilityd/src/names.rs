@@ -117,8 +117,9 @@ impl HostName {
         let Some(application) = application else { return };
         let is_fit = |judged: &&mobility::Judgement| matches!(judged.verdict, mobility::Verdict::Fit { .. });
         let fit = application.addresses.iter().filter(is_fit).map(|judged| judged.address);
-        let mut wanted: Vec<IpAddr> = application.primary.into_iter().collect();
-        for address in fit.filter(|address| is_reached_from_elsewhere(*address)) {
+        let all = application.primary.into_iter().chain(fit);
+        let mut wanted: Vec<IpAddr> = Vec::new();
+        for address in all.filter(|address| is_reached_from_elsewhere(*address)) {
             if !wanted.contains(&address) {
                 wanted.push(address);
             }
@@ -277,9 +278,10 @@ mod tests {
         assert_eq!((host.counters.ignored, host.is_told), (2, false), "too late, and by another key");
         host.handle_response(&answer(&second, 1, ResponseCode::NoError));
         assert_eq!((host.counters.acknowledged, host.poll_timeout()), (1, None));
-        // The same again is nothing new; a host without addresses tells nobody.
+        // The same again is nothing new; a host that nobody can reach tells nobody.
         host.look(at(3), Some(&decided(&["10.0.0.1", "127.0.0.1", "fe80::1", "2001:db8::1"])));
         host.look(at(4), Some(&decided(&[])));
+        host.look(at(4), Some(&decided(&["127.0.0.1", "fe80::1"])));
         assert_eq!(host.poll_timeout(), None);
     }
 
