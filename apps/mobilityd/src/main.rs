@@ -58,14 +58,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    tracing_subscriber::fmt().with_max_level(arguments.log).with_writer(std::io::stderr).init();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tracing::error!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    daemon::run(arguments.log, || run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
@@ -82,9 +75,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
         let configuration = path.clone();
         let controls = daemon::controls(move || Settings::read(&configuration))?;
         let server = Server::new(settings).await?;
-        if let Err(error) = daemon::tell_systemd("READY=1") {
-            tracing::warn!(%error, "systemd cannot be told");
-        }
+        daemon::ready("");
         tracing::info!("interfaces are watched");
         Ok(server.run(controls).await?)
     })

@@ -28,14 +28,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    tracing_subscriber::fmt().with_max_level(arguments.log).with_writer(std::io::stderr).init();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tracing::error!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    daemon::run(arguments.log, || run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {

@@ -25,14 +25,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    tracing_subscriber::fmt().with_max_level(arguments.log).with_writer(std::io::stderr).init();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tracing::error!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    daemon::run(arguments.log, || run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
@@ -54,9 +47,7 @@ async fn serve(arguments: &Arguments, settings: &Settings) -> Result<(), Box<dyn
         .collect();
     let summary = summary.join(", ");
     tracing::info!("listening: {summary}");
-    if let Err(error) = daemon::tell_systemd(&format!("READY=1\nSTATUS={summary}")) {
-        tracing::warn!(%error, "systemd cannot be told");
-    }
+    daemon::ready(&summary);
     server.run(controls).await;
     Ok(())
 }
