@@ -1,6 +1,6 @@
-//! Frames of a video: read from a public trace, or made with a mean and a pattern of pictures.
+//! Frames of a video: read from a public trace, or drawn with a mean.
 
-use netem::derive_indexed_seed;
+use workload::{FrameSizes, MessageSize};
 
 /// Sizes of the frames of a video, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,27 +49,15 @@ impl VideoTrace {
         if frames.is_empty() { Err(VideoTraceError::Empty) } else { Ok(Self { frames }) }
     }
 
-    /// Generates `frames` frames of a mean size, in groups of twelve pictures (IBBPBBPBBPBB): intra-coded
-    /// pictures are five times, predicted ones two and a half times as long as bidirectional ones, and each
-    /// varies by a third.
+    /// Generates `frames` frames as [`FrameSizes`] draws them, scaled so that their mean is exactly this.
     #[must_use]
     pub fn generate(mean_bytes: u32, frames: usize, seed: u64) -> Self {
-        let weight = |index: usize| {
-            let kind = match index % PICTURES {
-                0 => 5.0,
-                position if position % 3 == 0 => 2.5,
-                _ => 1.0,
-            };
-            // The sum of three uniform numbers is bell-shaped, with a standard deviation of a half.
-            let bell: f64 = ["a", "b", "c"].map(|label| uniform(seed, label, index) - 0.5).iter().sum();
-            kind * (bell * 2.0 / 3.0).exp()
-        };
-        let weights: Vec<f64> = (0..frames).map(weight).collect();
-        let sum: f64 = weights.iter().sum();
-        let octets = f64::from(mean_bytes) * frames as f64 / sum;
+        let mut sizes = FrameSizes::new(MessageSize::new(mean_bytes).unwrap_or(MessageSize::MAX), seed);
+        let drawn: Vec<f64> = (0..frames).map(|_| f64::from(sizes.next_size().get())).collect();
+        let scale = f64::from(mean_bytes) * frames as f64 / drawn.iter().sum::<f64>();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few times the mean")]
-        let size = |weight: f64| (weight * octets).round() as u32;
-        Self { frames: weights.into_iter().map(size).collect() }
+        let size = |octets: f64| (octets * scale).round() as u32;
+        Self { frames: drawn.into_iter().map(size).collect() }
     }
 
     /// Returns the mean size of the frames, in octets.
@@ -78,15 +66,6 @@ impl VideoTrace {
         self.frames.iter().copied().map(f64::from).sum::<f64>() / self.frames.len().max(1) as f64
     }
 }
-
-/// Returns a random number from 0 to 1.
-fn uniform(seed: u64, label: &str, index: usize) -> f64 {
-    let drawn = derive_indexed_seed(seed, label, u64::try_from(index).unwrap_or(u64::MAX));
-    u32::try_from(drawn >> 32).map_or(0.0, f64::from) / f64::from(u32::MAX)
-}
-
-/// Pictures of a group.
-const PICTURES: usize = 12;
 
 #[cfg(test)]
 mod tests {
