@@ -18,9 +18,13 @@ use lab::report::{Axis, Criterion, Evidence, Figure, Mark, Page, Series};
 pub(crate) fn timer(effort: &Effort) -> Result<Page, StudyError> {
     let cells = effort.run("now-timer", PLAN)?;
     let mut page = Page { conditions: vec![PATH.to_owned()], ..Page::default() };
-    for (transport, title) in [("sctp:1", "One stream, 1 % loss"), ("sctp:6", "Six streams, 1 % loss")] {
+    let mean = "mean response time in ms";
+    for (transport, title, y) in [
+        ("sctp:1", "One stream, 1 % loss", Axis::log(mean)),
+        ("sctp:6", "Six streams, 1 % loss", Axis::linear(mean)),
+    ] {
         let x = Axis::log("requests per second").between(5.0, 2000.0);
-        page.figures.push(Figure::new(transport, title, x, Axis::linear("mean response time in ms")));
+        page.figures.push(Figure::new(transport, title, x, y));
         for (case, name, _) in CASES {
             let mut series = Series::new(transport, name, Mark::Points, []);
             for rate in [10.0, 100.0, 1000.0] {
