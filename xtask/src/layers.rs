@@ -4,7 +4,7 @@
 //! above   apps, benches, interop, xtask
 //! L4      studies
 //! L3      lab, simco-agent, handover ─► sctp
-//! L2      data-channel, netsim, emulator, sctp-io, nft-filter, interface-watch, daemon
+//! L2      call-core, data-channel, netsim, emulator, sctp-io, nft-filter, interface-watch, daemon
 //! L1      sctp-core, tcp-core, simco, sip, mobility, workload
 //! L0      sctp-wire, cubic, netem, models ─► virtual-time
 //! ```
@@ -19,7 +19,7 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 23] = [
+const RANKS: [(&str, u8); 24] = [
     ("headway-virtual-time", 0),
     ("sctp-wire", 1),
     ("headway-cubic", 1),
@@ -31,6 +31,7 @@ const RANKS: [(&str, u8); 23] = [
     ("sip", HIGHEST_CORE),
     ("mobility", HIGHEST_CORE),
     ("workload", HIGHEST_CORE),
+    ("call-core", 3),
     ("data-channel", 3),
     ("netsim", 3),
     ("emulator", 3),
@@ -52,7 +53,7 @@ const ABOVE: u8 = 7;
 const FOLDERS_ABOVE: [&str; 7] = ["apps", "benches", "docs", "examples", "fuzz", "interop", "xtask"];
 
 /// The applications' protocols: joined with SCTP by the apps, never by themselves.
-const TRANSPORT_NEUTRAL: [&str; 4] = ["simco", "sip", "mobility", "workload"];
+const TRANSPORT_NEUTRAL: [&str; 5] = ["simco", "sip", "call-core", "mobility", "workload"];
 const SCTP_CRATES: [&str; 4] = ["sctp-wire", "sctp-core", "sctp-io", "headway-sctp"];
 
 /// Nowhere in a core's tree, however deep.

@@ -98,11 +98,19 @@ fn unknown_names_are_refused_with_those_known() {
         ("--workload tea", &["--workload", "tea", "echo"]),
         (
             "--workload voice",
-            &["--workload", "voice", "with response times: use echo, simco, sip, sip-invite or video"],
+            &[
+                "--workload",
+                "voice",
+                "with response times: use echo, simco, sip, sip-invite, sip-simco or video",
+            ],
         ),
         (
             "--workload bulk",
-            &["--workload 'bulk'", "no response times", "use echo, simco, sip, sip-invite or video"],
+            &[
+                "--workload 'bulk'",
+                "no response times",
+                "use echo, simco, sip, sip-invite, sip-simco or video",
+            ],
         ),
     ];
     for (options, parts) in cases {
@@ -112,7 +120,7 @@ fn unknown_names_are_refused_with_those_known() {
 
 #[test]
 fn load_of_which_an_echo_server_answers_nothing_is_refused() {
-    for workload in ["sip", "sip-invite", "simco", "video"] {
+    for workload in ["sip", "sip-invite", "sip-simco", "simco", "video"] {
         let option = format!("--workload '{workload}'");
         let parts = [option.as_str(), "answers nothing else", "use echo", "headway compare"];
         assert_contains(

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use call_core::CallSettings;
 use daemon::config;
 pub use daemon::config::ConfigError;
 use simco::Lifetime;
@@ -20,7 +21,6 @@ use sip::MessageLimits;
 
 pub use self::listen::{Listen, SctpListen};
 pub use self::tls::TlsSettings;
-use crate::calls::CallSettings;
 
 /// Everything the agent is told.
 #[derive(Clone, Debug)]

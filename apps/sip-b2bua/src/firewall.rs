@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use call_core::{Pinhole, PinholeId, Refusal};
 use simco::agent::{AgentEvent, PolicyReply};
 use simco::{Capabilities, Lifetime, Owner, PolicyRequest, PolicyRuleId};
 use simco_agent::{AgentEvents, RequestError, SimcoAgent};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::calls::{PinholeId, Refusal};
 use crate::config::MiddleboxSettings;
-use crate::pinhole::Pinhole;
 use crate::server::Input;
 
 /// A wish that a middlebox open a pinhole, or close one.

@@ -6,7 +6,7 @@
 //!                                     └────────┴─► a task per middlebox ─► SIMCO over TCP or SCTP
 //! ```
 //!
-//! [`Calls`] knows calls and is tested in virtual time; everything else here carries octets, asks middleboxes, counts, and
+//! [`Calls`] of the crate `call-core` knows calls and is tested in virtual time; everything else here carries octets, asks middleboxes, counts, and
 //! reads the configuration. A middlebox may be a packet filter or a
 //! translator, whose addresses outside are reserved (PRR), told to the other side, and opened (PEA).
 //!
@@ -15,21 +15,17 @@
 //! an extension that does not work through the agent is answered with 420.
 #![forbid(unsafe_code)]
 
-mod calls;
 mod config;
 mod connections;
 mod firewall;
-mod media;
 mod metrics;
 mod names;
-mod pinhole;
 mod records;
 mod server;
 
-pub use calls::{
+pub use call_core::{
     AuthenticationSettings, BOUNDS_MS, CallCounters, CallId, CallSettings, Calls, Demand, Histogram,
-    HopAddress, HopName, NextHop, PinholeId, Record, Refusal, Route,
+    HopAddress, HopName, NextHop, Pinhole, PinholeId, Record, Refusal, Route,
 };
 pub use config::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings, TlsSettings};
-pub use pinhole::Pinhole;
 pub use server::{Server, StartError};

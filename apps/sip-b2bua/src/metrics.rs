@@ -1,8 +1,8 @@
 //! The page that Prometheus reads (text format 0.0.4).
 
+use call_core::{BOUNDS_MS, Calls, Histogram};
 use daemon::Page;
 
-use crate::calls::{BOUNDS_MS, Calls, Histogram};
 use crate::connections::Sockets;
 use crate::records::Records;
 

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
+use call_core::{HopAddress, HopName};
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
 use hickory_resolver::lookup::Lookup;
@@ -19,7 +20,6 @@ use sip::{Flow, Transport};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::calls::{HopAddress, HopName};
 use crate::server::Input;
 
 /// A resolver, and what this agent has addresses for.

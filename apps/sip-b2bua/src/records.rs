@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::calls::Record;
+use call_core::Record;
+
 use crate::server::StartError;
 
 /// Lines that wait, and the file they go to. What cannot be written, on a full disk for instance, waits within a bound; lines

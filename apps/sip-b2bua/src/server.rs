@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use call_core::{Calls, Demand, HopAddress, HopName, PinholeId, Refusal};
 use daemon::{Control, Scraping};
 use sip::{Connection, Endpoint, EndpointConfig, Flow, Transport};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::{mpsc, oneshot};
 use virtual_time::Instant;
 
-use crate::calls::{Calls, Demand, HopAddress, HopName, PinholeId, Refusal};
 use crate::config::Settings;
 use crate::connections::{ConnectionLimits, Opened, Sockets};
 use crate::firewall::{Firewall, Wish};

@@ -128,6 +128,7 @@ pub const PAGES: &[PageSpec] = &[
     PageSpec { id: "S4-fig18", title: "Distribution of the response time", make: s4::fig18 },
     PageSpec { id: "S4-fig19", title: "Response time over the rate of transactions", make: s4::fig19 },
     PageSpec { id: "S4-calls", title: "Calls over the path of the study", make: s4::calls },
+    PageSpec { id: "S4-answer", title: "The answer of a call behind a firewall", make: s4::answer },
     PageSpec {
         id: "S5-table1",
         title: "The start-up model against the simulator, constant bit rate",

@@ -1,10 +1,12 @@
 //! S4: transport protocols for firewall control. What is simulated is SIMCO: agent and middlebox as they ship.
 
+mod answer;
 mod calls;
 mod ticks;
 
 use core::num::NonZeroU32;
 
+pub(super) use self::answer::answer;
 pub(super) use self::calls::calls;
 use models::studies::s4::{self, PublishedCell, PublishedTransport};
 

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use call_core::{AuthenticationSettings, CallSettings, HopName, NextHop, Route};
 use daemon::config::{at_least, value};
 use sctp::SctpPort;
 use simco::agent::{AgentSettings, Credentials, Reconnection, Resynchronisation};
@@ -18,7 +19,6 @@ use super::file::{
     SctpTable, SimcoTransport, SipTransport,
 };
 use super::{ConfigError, Listen, MiddleboxSettings, SctpListen, Settings, TlsSettings};
-use crate::calls::{AuthenticationSettings, CallSettings, HopName, NextHop, Route};
 
 pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, ConfigError> {
     let sctp = file.listen.sctp.as_ref().map(sctp_listen).transpose()?;

@@ -17,6 +17,7 @@ mod messages;
 mod server;
 mod simco;
 mod sip;
+mod sip_simco;
 mod video;
 mod workload;
 
@@ -39,13 +40,14 @@ use crate::lanes::Carriage;
 use crate::statistics::{CallCounts, FrameCounts, Trip};
 
 /// Every workload there is, in the order of the help.
-pub const WORKLOADS: [Workload; 7] = [
+pub const WORKLOADS: [Workload; 8] = [
     Workload::ECHO,
     Workload::new(&messages::Messages),
     Workload::new(&bulk::Bulk),
     Workload::SIMCO,
     Workload::new(&sip::Sip::CALLS),
     Workload::new(&sip::Sip::INVITES),
+    Workload::new(&sip_simco::SipSimco),
     Workload::VIDEO,
 ];
 

@@ -85,8 +85,14 @@ impl CallPlan {
     }
 }
 
+/// Returns a middlebox that has no pinholes at the beginning.
+pub(super) fn empty_middlebox(terms: Option<Terms>) -> Box<dyn Service> {
+    let plan = terms.as_ref().and_then(CallPlan::new);
+    Box::new(Responder::new(plan.map(|plan| CallPlan { most: 0, ..plan })))
+}
+
 /// Returns an agent without identity and connection, which leaves the pinholes that stand to its user.
-fn agent(seed: u64) -> Agent {
+pub(super) fn agent(seed: u64) -> Agent {
     let mut secret = [0; 32];
     secret[..8].copy_from_slice(&seed.to_be_bytes());
     let settings = AgentSettings { resynchronisation: Resynchronisation::Never, ..AgentSettings::default() };
@@ -116,7 +122,7 @@ fn beginning(octets: &[u8]) -> Option<Beginning> {
 }
 
 /// Gives an agent what came.
-fn hand_over(agent: &mut Agent, framing: Framing, now: Instant, stream: u16, wire: &[u8]) {
+pub(super) fn hand_over(agent: &mut Agent, framing: Framing, now: Instant, stream: u16, wire: &[u8]) {
     match framing {
         Framing::Octets => agent.handle_octets(now, wire),
         Framing::Messages { .. } => agent.handle_message(now, StreamNumber::new(stream), wire),
@@ -124,7 +130,7 @@ fn hand_over(agent: &mut Agent, framing: Framing, now: Instant, stream: u16, wir
 }
 
 /// Returns the way in which a transport tells messages apart, or why firewall control does not run over it.
-fn framing(carriage: Carriage, lanes: u16) -> Result<Framing, &'static str> {
+pub(super) fn framing(carriage: Carriage, lanes: u16) -> Result<Framing, &'static str> {
     match carriage {
         Carriage::Messages => Ok(Framing::Messages { streams: lanes }),
         Carriage::Octets if lanes == 1 => Ok(Framing::Octets),

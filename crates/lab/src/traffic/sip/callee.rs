@@ -6,7 +6,7 @@ use bytes::Bytes;
 use sip::{Endpoint, Event, HeaderName, Method, Request, Response, Status, TransactionId};
 use virtual_time::Instant;
 
-use super::line::{CALLEE, CALLER, Line, SOUND, next_message};
+use super::line::{CALLEE, CALLER, Line, next_message, sound};
 use super::{Question, REFUSAL};
 use crate::traffic::{Reaction, Service};
 
@@ -70,7 +70,7 @@ impl Phone {
         }
         if request.method == Method::Invite && status == Status::OK {
             response.headers.push(HeaderName::ContentType, "application/sdp");
-            response.body = Bytes::from_static(SOUND);
+            response.body = sound(CALLEE.ip());
         }
         self.endpoint.respond(now, transaction, &response);
     }

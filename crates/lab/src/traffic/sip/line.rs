@@ -19,6 +19,9 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// A line on which nothing is lost and nothing takes time.
+    pub(super) const IN_MEMORY: Self = Self { transport: Transport::TCP, lanes: 1 };
+
     pub(super) fn new(terms: &Terms) -> Self {
         let transport = match terms.carriage {
             Carriage::Messages => Transport::SCTP,
@@ -59,7 +62,7 @@ impl Line {
         ] {
             request.headers.push(name, value);
         }
-        request.body = Bytes::from_static(SOUND);
+        request.body = sound(CALLER.ip());
         request
     }
 
@@ -77,12 +80,15 @@ pub(super) fn next_message(endpoint: &mut Endpoint) -> Option<(u16, Bytes)> {
     Some((u16::try_from(lane).unwrap_or(0), sent.octets))
 }
 
+/// Returns the session description of a side that listens at an address.
+pub(super) fn sound(at: IpAddr) -> Bytes {
+    let origin = format!("v=0\r\no=- 1 1 IN IP4 {at}\r\ns=-\r\nc=IN IP4 {at}\r\nt=0 0\r\n");
+    (origin + "m=audio 40000 RTP/AVP 0 8\r\na=rtpmap:0 PCMU/8000\r\na=rtpmap:8 PCMA/8000\r\n").into()
+}
+
 /// The address of the caller in its messages (RFC 5737).
-pub(super) const CALLER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 5060);
+pub(crate) const CALLER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 5060);
 /// The address of the callee in its messages (RFC 5737).
-pub(super) const CALLEE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 5060);
+pub(crate) const CALLEE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 5060);
 /// The number of an INVITE in its dialog.
 pub(super) const INVITE: u32 = 1;
-/// A session description.
-pub(super) const SOUND: &[u8] = b"v=0\r\no=- 1 1 IN IP4 192.0.2.9\r\ns=-\r\nc=IN IP4 192.0.2.9\r\nt=0 0\r\n\
-m=audio 40000 RTP/AVP 0 8\r\na=rtpmap:0 PCMU/8000\r\na=rtpmap:8 PCMA/8000\r\n";

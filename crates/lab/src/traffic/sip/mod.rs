@@ -29,7 +29,14 @@ use self::callee::Callee;
 use self::caller::Caller;
 use self::framer::SipFramer;
 use self::line::Line;
+pub(super) use self::line::{CALLEE, CALLER};
 use super::{Framer, Kind, Measure, Script, Service, Terms, WorkloadFacts};
+
+/// Returns a caller of whole calls and a callee who answers at once. What each says is for whoever stands between them.
+pub(super) fn telephones(seed: u64) -> (Box<dyn Script>, Box<dyn Service>) {
+    let caller = Caller::new(Question::Call, Line::IN_MEMORY, seed);
+    (Box::new(caller), Box::new(Callee::new(Question::Call, Some(Line::IN_MEMORY))))
+}
 
 /// SIP, as far as one of two questions goes.
 #[derive(Debug)]

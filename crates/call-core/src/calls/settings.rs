@@ -105,7 +105,7 @@ impl CallSettings {
     }
 
     /// Returns the names of next hops.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &HopName> {
+    pub fn names(&self) -> impl Iterator<Item = &HopName> {
         self.routes.iter().filter_map(|route| match &route.to {
             NextHop::Address(_) => None,
             NextHop::Name(name) => Some(name),

@@ -117,7 +117,8 @@ impl Pinhole {
     }
 
     /// Returns the request that opens it (PER, RFC 4540 §5.3.5), or reserves its address outside (PRR, §5.3.4).
-    pub(crate) fn request(&self, lifetime: Lifetime) -> PolicyRequest {
+    #[must_use]
+    pub fn request(&self, lifetime: Lifetime) -> PolicyRequest {
         if self.from == Source::Nobody {
             let parameters = reservation(self.towards);
             return PolicyRequest::Reserve(ReserveRequest { parameters, lifetime, group: None });
@@ -126,7 +127,8 @@ impl Pinhole {
     }
 
     /// Returns the content of PER and PEA.
-    pub(crate) fn enable(&self, lifetime: Lifetime) -> EnableRequest {
+    #[must_use]
+    pub fn enable(&self, lifetime: Lifetime) -> EnableRequest {
         let Stream { address, port, ports } = self.towards;
         let (here, there) = match self.direction {
             Direction::Inbound => (Location::INTERNAL, Location::EXTERNAL),

@@ -1,7 +1,7 @@
 //! Two sides who do anything at any time, a network that loses and damages what they say, a firewall of moods: no panic,
 //! nothing beyond the limits, nothing left at the end.
 
-#[path = "../../../../../crates/sip/src/endpoint/tests/damage.rs"]
+#[path = "../../../../sip/src/endpoint/tests/damage.rs"]
 mod damage;
 
 use rand::{RngExt, SeedableRng};
