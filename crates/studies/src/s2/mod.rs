@@ -177,7 +177,8 @@ impl Published {
     fn statements(&self, runs: &[RunFigures], page: &mut Page) -> Result<(), StudyError> {
         let values = |figure: fn(&RunFigures) -> f64| runs.iter().map(figure).collect::<Vec<f64>>();
         let differences = values(|run| run.difference);
-        let published = self.tcp_ms - self.sctp_ms;
+        // Both are printed to a tenth.
+        let published = ((self.tcp_ms - self.sctp_ms) * 10.0).round() / 10.0;
         if self.flows == 0 {
             let criterion = Criterion::equivalent([published - 1.0, published + 1.0], "ms").beside(published);
             let text = format!("{}: what order costs", self.name);
