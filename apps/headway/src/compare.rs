@@ -9,9 +9,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use emulator::CaptureFile;
 use lab::{
-    BackendChoice, BackendError, CompareConfig, Comparison, Conditions, Prediction, RawOutcome, RunError,
-    Simulator, TransportSpec, run_compare,
+    BackendChoice, BackendError, CompareConfig, Comparison, Conditions, Handover, Prediction, RawOutcome,
+    RunError, Simulator, TransportSpec, run_compare,
 };
 
 pub(crate) use result::Destination;
@@ -49,6 +50,11 @@ pub(crate) struct Arguments {
     /// How old a frame of the workload video may be when it is delivered [default: 150ms]
     #[arg(long, value_name = "DURATION", value_parser = parse_positive_duration, help_heading = "Workload")]
     deadline: Option<Duration>,
+    /// The client goes on in another network in mid-run, from the path above: at=5s, overlap=1s (both links work for so long) or gap=500ms (none
+    /// does), rtt=30ms, and of the new link loss=1%, rate=20mbit, queue=50p; start_up=resume has SCTP begin there with what it used before; in
+    /// the simulator, over sctp, tcp (which connects again) and quic (which migrates)
+    #[arg(long, value_name = "KEY=VALUE,...", help_heading = "Path")]
+    handover: Option<Handover>,
     /// The backend: namespaces (real packets, kernel TCP), simulator (virtual time, no rights needed), or auto,
     /// which takes the simulator where namespaces are refused
     #[arg(long, value_name = "NAME", default_value = "auto")]
@@ -96,9 +102,22 @@ impl From<RunError> for Failure {
 impl Arguments {
     /// Returns whether network namespaces may be used.
     pub(crate) fn wants_namespaces(&self) -> bool {
-        match self.backend {
-            BackendChoice::Auto | BackendChoice::Namespaces => true,
-            BackendChoice::Simulator => false,
+        match self.backend() {
+            Ok(BackendChoice::Auto | BackendChoice::Namespaces) => true,
+            Ok(BackendChoice::Simulator) | Err(_) => false,
+        }
+    }
+
+    /// Returns the backend; a client that moves does so in the simulator.
+    fn backend(&self) -> Result<BackendChoice, UsageError> {
+        match (&self.handover, self.backend) {
+            (Some(_), BackendChoice::Namespaces) => {
+                let because =
+                    "with --handover the client has two networks, and each namespace has one address";
+                Err(UsageError::value("--backend", "namespaces", because, "use --backend simulator"))
+            }
+            (Some(_), BackendChoice::Auto | BackendChoice::Simulator) => Ok(BackendChoice::Simulator),
+            (None, backend) => Ok(backend),
         }
     }
 
@@ -110,9 +129,9 @@ impl Arguments {
             request_path: path.request,
             response_path: path.response,
             processing: self.processing.processing()?,
-            backend: self.backend,
-            pcap: self.pcap.clone(),
-            pcap_at: self.pcap_at.point(),
+            backend: self.backend()?,
+            capture: self.pcap.clone().map(|path| CaptureFile { path, point: self.pcap_at.point() }),
+            handover: self.handover.clone(),
             ..config
         })
     }
@@ -156,7 +175,7 @@ impl Job<'_> {
         let output = self.output.open()?;
         let earlier = self.destination.earlier()?;
         self.destination.prepare()?;
-        check_capture(config.pcap.as_deref())?;
+        check_capture(config.capture.as_ref().map(|file| file.path.as_path()))?;
         let events = self.events.begin()?;
         output.tell(announcement)?;
         interrupt::stop_on_interrupt(&config.stop);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use emulator::{CaptureFile, CapturePoint};
 use lab::{Backend, CompareConfig, Network, TransportSpec, Workload};
 use netem::Impairments;
 
@@ -46,7 +47,7 @@ impl Arguments {
         let config = CompareConfig {
             request_path: Impairments::default(),
             response_path: Impairments::default(),
-            pcap: self.pcap.clone(),
+            capture: self.pcap.clone().map(|path| CaptureFile { path, point: CapturePoint::Sender }),
             ..self.traffic.config()?
         };
         check_workload(config.workload)?;

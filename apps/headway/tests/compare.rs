@@ -375,3 +375,38 @@ fn events_need_a_file_that_can_be_written() {
     let error = support::refusal(&format!("{QUICK} --events /nowhere/events.json"));
     assert_contains(&error, &["--events '/nowhere/events.json'", "writable folder"]);
 }
+
+#[test]
+fn a_client_that_moves_is_told_of_in_table_and_numbers_and_udp_is_left_out() {
+    let moving = "compare --no-report --workload video --duration 10s --rtt 200ms --loss 0 --transport tcp,sctp:1,quic:1,udp \
+                  --handover at=4s,gap=500ms,rtt=30ms,rate=20mbit";
+    let output = headway(&format!("{moving} --json -"));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["path"]["backend"], "simulator");
+    assert_eq!(result["path"]["handover"], "at=4s,gap=500ms,rtt=30ms,loss=0,rate=20mbit,start_up=off");
+    let runs = result["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 3);
+    for run in runs {
+        let handover = &run["frames"]["handover"];
+        assert_eq!((&handover["handovers"], &handover["not_recovered"]), (&json!(1), &json!(0)), "{run}");
+        assert!(handover["gap_ms"].as_f64().unwrap() > 400.0, "{run}");
+        assert!(handover["penalty_ms"].as_f64().unwrap() >= 0.0, "{run}");
+    }
+    assert_contains(
+        &text(&moving.replace(",udp", "")),
+        &["handover at=4s", "late frames", "recovery", "penalty"],
+    );
+}
+
+#[test]
+fn a_handover_that_cannot_be_is_refused_with_its_value() {
+    for (options, told) in [
+        ("at=30s,gap=1s,rtt=30ms", "--handover '31s'"),
+        ("at=3s,rtt=30ms", "overlap=1s, or gap=500ms"),
+        ("at=3s,gap=1s,rtt=fast", "rtt 'fast'"),
+        ("at=3s,gap=1s,rtt=30ms --backend namespaces", "--backend 'namespaces': with --handover"),
+    ] {
+        let error = support::refusal(&format!("compare --no-report --workload video --handover {options}"));
+        assert!(error.contains(told), "{options}: {error}");
+    }
+}

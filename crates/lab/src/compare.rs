@@ -6,6 +6,7 @@ mod raw;
 
 pub(crate) use backend::sorted_out;
 pub use backend::{Backend, BackendError, RunError, run_compare};
+pub(crate) use config::PATH;
 pub use config::{BackendChoice, CONCURRENT_RATE_LIMIT, CompareConfig, CompareError, Schedule, Traffic};
 pub use raw::{
     BackendKind, Blocking, DirectionPackets, Fallback, MeasuredDelay, PacketCounts, Prediction, RawOutcome,

@@ -27,6 +27,7 @@ mod compare;
 mod conditions;
 mod difference;
 mod events;
+mod handover;
 mod lanes;
 mod numbers;
 mod page;
@@ -53,14 +54,16 @@ pub use difference::{
     ConditionDifference, DifferenceVerdict, ResultDifference, ResultFileError, Saved, TransportDifference,
 };
 pub use events::{EventFile, write_events};
+pub use handover::{Coverage, Handover, HandoverError};
 pub use statistics::{
-    CallCounts, Distribution, FrameCounts, LoadCounters, MIN_BATCHES, half_width, mean, milliseconds,
+    CallCounts, Distribution, FrameCounts, HandoverCounts, LoadCounters, MIN_BATCHES, half_width, mean,
+    milliseconds,
 };
 pub use stop::StopSignal;
 pub use summary::{
-    BlockingResult, CompareResult, Comparison, FramesResult, ImpairmentsResult, LateResult, LossSplit,
-    PathResult, PeerPath, PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult, SCHEMA,
-    WorkloadResult,
+    BlockingResult, CompareResult, Comparison, FramesResult, HandoverResult, ImpairmentsResult, LateResult,
+    LossSplit, PathResult, PeerPath, PredictedResult, RequestCounts, ResponseResult, RunCurves, RunResult,
+    SCHEMA, WorkloadResult,
 };
 pub use text::UnknownName;
 pub use traffic::{Arrivals, ClientPlan, ServerPlan, TraceFileError, WORKLOADS, Workload, pinhole};

@@ -4,6 +4,7 @@ mod calls;
 mod counters;
 mod delays;
 mod frames;
+mod handover;
 mod one_way;
 
 use core::time::Duration;
@@ -14,6 +15,7 @@ pub use calls::CallCounts;
 pub use counters::{LoadCounters, TransportCounts};
 pub use delays::{Delays, Moments};
 pub use frames::{FrameCounts, WorkloadCounts};
+pub use handover::HandoverCounts;
 pub use one_way::{OneWay, Trip};
 pub use workload::Spread;
 

@@ -11,8 +11,8 @@ use workload::Sample;
 pub use curves::RunCurves;
 pub use reading::{closing_words, reading};
 pub use result::{
-    BlockingResult, CompareResult, FramesResult, ImpairmentsResult, LateResult, LossSplit, PathResult,
-    PeerPath, PredictedResult, RequestCounts, ResponseResult, RunResult, WorkloadResult,
+    BlockingResult, CompareResult, FramesResult, HandoverResult, ImpairmentsResult, LateResult, LossSplit,
+    PathResult, PeerPath, PredictedResult, RequestCounts, ResponseResult, RunResult, WorkloadResult,
 };
 
 use crate::compare::{
@@ -47,7 +47,9 @@ impl Comparison {
     ) -> Self {
         let rows = rows(raw);
         let path = PathResult::new(config, raw);
-        let bounds = path.rtt_ms.map(|_| Bounds::of(config, raw.backend));
+        // In two networks there are two of what a path alone takes.
+        let bounds =
+            path.rtt_ms.filter(|_| config.handover.is_none()).map(|_| Bounds::of(config, raw.backend));
         let mut runs = Vec::with_capacity(rows.len());
         let mut curves = Vec::with_capacity(rows.len());
         let mut unpredicted = Vec::new();
@@ -229,6 +231,7 @@ impl PathResult {
                 request: described(&config.request_path),
                 response: described(&config.response_path),
             },
+            handover: config.handover.as_ref().map(ToString::to_string),
         }
     }
 }

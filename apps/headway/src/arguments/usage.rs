@@ -76,6 +76,15 @@ impl From<CompareError> for UsageError {
                 because: format!("the longest messages have eight times the mean: {error}"),
                 remedy: "write at most 128KiB".to_owned(),
             },
+            CompareError::HandoverTooLate { arrives, duration } => Self::Value {
+                option: "--handover",
+                value: super::format_duration(arrives),
+                because: format!(
+                    "the new link works then, and requests are sent for {}",
+                    super::format_duration(duration)
+                ),
+                remedy: "let it be earlier, or --duration longer".to_owned(),
+            },
             error @ (CompareError::RequestPath(_)
             | CompareError::ResponsePath(_)
             | CompareError::ZeroInterval

@@ -16,6 +16,9 @@ use crate::predict::{STUDY_RTO, channel_in_time, s4_equation};
 
 /// Returns the prediction, where there is an honest one, or why there is none.
 pub(super) fn predict(config: &CompareConfig, transport: TransportSpec) -> Result<Prediction, String> {
+    if config.handover.is_some() {
+        return Err("the models are of one network".to_owned());
+    }
     let losses = losses(config)?;
     let is_poisson = config.traffic.arrivals.law == workload::Arrivals::Poisson;
     // Requests of an unreliable transport do not know of each other, so that their arrivals do not matter.

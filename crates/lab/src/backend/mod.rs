@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use emulator::beside;
 use netem::LinkStats;
 
-use crate::compare::{Blocking, CompareConfig, DirectionPackets, PacketCounts, RawRun, Skipped};
-use crate::simulation::RunOutcome;
+use crate::compare::{Blocking, CompareConfig, DirectionPackets, PATH, PacketCounts, RawRun, Skipped};
+use crate::simulation::{LinkOutcome, NEW_LINK, RunOutcome};
 use crate::statistics::LoadCounters;
 use crate::stop::INTERRUPTED;
 use crate::transport::TransportSpec;
@@ -29,7 +29,9 @@ fn raw_run(
 ) -> Option<RawRun> {
     let capture_failure = outcome.capture_failure.clone();
     let is_over = outcome.length >= config.traffic.duration;
-    let packets = outcome.links.first().map(|link| packets(&link.ways));
+    let is_access = |link: &&LinkOutcome| [PATH, NEW_LINK].contains(&link.name.as_str());
+    let access = outcome.links.iter().filter(is_access).map(|link| packets(&link.ways));
+    let packets = access.reduce(PacketCounts::plus);
     let flow = outcome.flows.into_iter().next()?;
     let is_interrupted = config.stop.is_raised() && !(is_over && flow.completed == flow.messages);
     let counters =

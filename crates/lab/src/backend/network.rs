@@ -100,7 +100,7 @@ impl Network {
             reach: Between::Network,
             carrier: self.carrier,
             own_port: own_port(index),
-            capture: config.pcap.as_ref().map(|path| capture_path(path, transport, repetition)),
+            capture: config.capture.as_ref().map(|file| capture_path(&file.path, transport, repetition)),
             clock,
             stop: &config.stop,
         };

@@ -1,7 +1,5 @@
 //! Comparisons in virtual time: each run is a scenario of two hosts and a link between them, as plans have it.
 
-use std::path::PathBuf;
-
 use emulator::CaptureFile;
 
 use super::{capture_path, never_begun, raw_run, runs};
@@ -33,11 +31,9 @@ impl Backend for Simulator {
 
 fn run(config: &CompareConfig, transport: TransportSpec, repetition: u32) -> Result<RawRun, BackendError> {
     let _span = run_span(transport, repetition).entered();
-    let file = |path: &PathBuf| CaptureFile {
-        path: capture_path(path, transport, repetition),
-        point: config.pcap_at,
-    };
-    let capture = config.pcap.as_ref().map(file);
+    let file =
+        |file: &CaptureFile| CaptureFile { path: capture_path(&file.path, transport, repetition), ..*file };
+    let capture = config.capture.as_ref().map(file);
     let watch = Watch { stop: config.stop.clone(), capture };
     let failed = |because: String| BackendError::Failed { because };
     let outcome = simulate(&config.scenario(transport), config.run_seed(repetition), &watch);

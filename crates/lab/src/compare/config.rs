@@ -4,15 +4,15 @@ mod names;
 
 use core::num::NonZeroU32;
 use core::time::Duration;
-use std::path::PathBuf;
 
-use emulator::CapturePoint;
+use emulator::CaptureFile;
 use netem::{Impairments, InvalidImpairments, Loss, Probability};
 use thiserror::Error;
 use workload::{MessageError, MessageSize};
 
 pub use names::BackendChoice;
 
+use crate::handover::Handover;
 use crate::simulation::{AddressFamily, LinkPlan, Named, Scenario};
 use crate::stop::StopSignal;
 use crate::text::{Span, Text};
@@ -47,10 +47,10 @@ pub struct CompareConfig {
     pub backend: BackendChoice,
     /// The kind of messages. Default echo.
     pub workload: Workload,
-    /// The file to write packets to. Default none.
-    pub pcap: Option<PathBuf>,
-    /// The point at which packets are written. Default: as the senders sent them.
-    pub pcap_at: CapturePoint,
+    /// The file to write packets to, and the point at which. Default none.
+    pub capture: Option<CaptureFile>,
+    /// The change of the client's access link in mid-run, from the path above. Default it stays.
+    pub handover: Option<Handover>,
     /// Seed of send times and losses. Default 1.
     pub seed: u64,
     /// Ends it before its time. Default: nobody raises it.
@@ -86,6 +86,10 @@ impl CompareConfig {
         }
         if self.traffic.duration.is_zero() {
             return Err(CompareError::ZeroDuration);
+        }
+        if let Some(handover) = self.handover.as_ref().filter(|it| it.arrives_at() >= self.traffic.duration) {
+            let (arrives, duration) = (handover.arrives_at(), self.traffic.duration);
+            return Err(CompareError::HandoverTooLate { arrives, duration });
         }
         if !self.workload.is_answered() {
             return Err(CompareError::NotAnswered { workload: self.workload });
@@ -135,9 +139,10 @@ impl CompareConfig {
         Scenario {
             addresses: AddressFamily::default(),
             switch_after: None,
+            handover: self.handover.clone(),
             hosts: between.to_vec(),
             routers: Vec::new(),
-            links: Named::one("path", LinkPlan::new(between, &self.request_path, &self.response_path)),
+            links: Named::one(PATH, LinkPlan::new(between, &self.request_path, &self.response_path)),
             flows: Named::one("requests", self.flow(transport)),
             stop: self.stop_rule(),
         }
@@ -228,8 +233,8 @@ impl Default for CompareConfig {
             processing: Duration::ZERO,
             backend: BackendChoice::Auto,
             workload: Workload::ECHO,
-            pcap: None,
-            pcap_at: CapturePoint::Sender,
+            capture: None,
+            handover: None,
             seed: 1,
             stop: StopSignal::default(),
         }
@@ -268,6 +273,8 @@ impl Default for Traffic {
 /// transport's.
 pub const CONCURRENT_RATE_LIMIT: f64 = 5000.0;
 
+/// The name of the link between the two hosts, where the client does not move the only one.
+pub(crate) const PATH: &str = "path";
 /// The names of the two hosts.
 const CLIENT: &str = "client";
 const SERVER: &str = "server";
@@ -329,5 +336,15 @@ pub enum CompareError {
         transport: TransportSpec,
         /// The largest size it carries, in octets.
         most: u32,
+    },
+    /// The client would be in the new network when nothing is sent any more.
+    #[error(
+        "handover: the new link works after {arrives:?}, and requests are sent for {duration:?}: it must be earlier"
+    )]
+    HandoverTooLate {
+        /// The new link works from then on.
+        arrives: Duration,
+        /// Requests are sent for so long.
+        duration: Duration,
     },
 }

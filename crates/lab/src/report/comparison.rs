@@ -6,8 +6,8 @@ use crate::conditions::Origin;
 use crate::numbers::{beside_unanswered, percent, plain_ms, plain_or_dash, short, tenths, time};
 use crate::page::{Axis, Figure, Mark, Page, Series, Table};
 use crate::summary::{
-    CompareResult, Comparison, LateResult, LossSplit, PathResult, ResponseResult, RunCurves, RunResult,
-    WorkloadResult, closing_words,
+    CompareResult, Comparison, HandoverResult, LateResult, LossSplit, PathResult, ResponseResult, RunCurves,
+    RunResult, WorkloadResult, closing_words,
 };
 use crate::transport::TransportSpec;
 
@@ -16,10 +16,10 @@ use crate::transport::TransportSpec;
 pub fn comparison(comparison: &Comparison) -> [Page; 2] {
     let result = &comparison.result;
     let reading = closing_words(result);
-    let conditions = vec![
-        format!("{} · {}", path_in_words(&result.path), workload_in_words(&result.workload)),
-        format!("backend {} · all times in ms", backend_in_words(&result.path)),
-    ];
+    let handover = result.path.handover.as_ref().map(|handover| format!("handover {handover}"));
+    let path = format!("{} · {}", path_in_words(&result.path), workload_in_words(&result.workload));
+    let backend = format!("backend {} · all times in ms", backend_in_words(&result.path));
+    let conditions = core::iter::once(path).chain(handover).chain([backend]).collect();
     let (figure, curves) = distributions(comparison);
     let whole = Page {
         id: "result".to_owned(),
@@ -28,7 +28,7 @@ pub fn comparison(comparison: &Comparison) -> [Page; 2] {
         reading,
         figures: vec![figure],
         series: curves,
-        tables: [Some(numbers(result)), frames(result)].into_iter().flatten().collect(),
+        tables: [Some(numbers(result)), frames(result), handovers(result)].into_iter().flatten().collect(),
         notes: notes(result),
         ..Page::default()
     };
@@ -59,6 +59,27 @@ fn frames(result: &CompareResult) -> Option<Table> {
     let rows: Vec<_> = result.runs.iter().filter_map(row).collect();
     let heads = ["transport", "late", "lost", "missed", "delay p50", "p90", "p99"];
     (!rows.is_empty()).then(|| Table { hint: FRAMES.to_owned(), ..Table::new("Frames", &heads, rows) })
+}
+
+/// Returns the table of what the handover cost; `None` where the client stayed.
+fn handovers(result: &CompareResult) -> Option<Table> {
+    let row = |run: &RunResult| {
+        let handover = run.counts.frames?.handover?;
+        Some(core::iter::once(run.id.clone()).chain(handover_cells(&handover)).collect::<Vec<_>>())
+    };
+    let rows: Vec<_> = result.runs.iter().filter_map(row).collect();
+    let heads: Vec<_> = core::iter::once("transport").chain(HANDOVER_HEADINGS).collect();
+    (!rows.is_empty()).then(|| Table { hint: HANDOVER.to_owned(), ..Table::new("Handover", &heads, rows) })
+}
+
+/// Returns what handovers cost, in the order of [`HANDOVER_HEADINGS`].
+pub(super) fn handover_cells(handover: &HandoverResult) -> [String; 4] {
+    let HandoverResult { handovers, late, gap_ms, recovery_ms, not_recovered, penalty_ms } = *handover;
+    let recovery = match not_recovered {
+        0 => plain_or_dash(recovery_ms),
+        never => format!("{}, never in {never} of {handovers}", plain_or_dash(recovery_ms)),
+    };
+    [short(late), plain_or_dash(gap_ms), recovery, plain_or_dash(penalty_ms)]
 }
 
 /// Returns the complementary distributions, measured and predicted, of which nothing lies beyond the axes.
@@ -137,6 +158,7 @@ fn facts(comparison: &Comparison) -> Vec<(String, String)> {
         ("Backend", backend_in_words(path)),
         ("Path, request direction", path.impairments.request.clone()),
         ("Path, response direction", path.impairments.response.clone()),
+        ("Handover", path.handover.clone().unwrap_or_else(|| "none".to_owned())),
         ("Delay that the emulator really gave, one way", delay),
         ("Workload", workload_in_words(workload)),
         ("Requests sent more than 1 ms late", workload.late_sends.to_string()),
@@ -302,6 +324,11 @@ const NUMBERS: &str = "Times in milliseconds. Late: more than 1 ms above what th
                        somebody else's (≤: nobody can tell whose, and all late ones together are so many). Mean of the answered requests; ±: half of its 95 % confidence \
                        interval by batch means. Percentiles are nearest ranks of all requests, ∞ among those without answer, and a dash with fewer than \
                        five requests beyond. Blocked: messages that waited for an earlier one × mean wait. Δ: measured mean against the model's.";
+/// The columns of a table of handovers.
+pub(super) const HANDOVER_HEADINGS: [&str; 4] = ["late frames", "gap", "recovery", "penalty"];
+pub(super) const HANDOVER: &str = "In the mean of the handovers, times in ms. Late: frames around it that came after the deadline, or never. Gap: the longest time without a frame. \
+                        Recovery: until all frames of a second are in time. Penalty: the most that a frame waited beyond the new network's delay since the client \
+                        was there (study S5's Θmax).";
 const FRAMES: &str = "Late: delivered, but after the deadline. Lost: without a receipt when the run ended. Missed: both, as a share of all frames.";
 const RECEIPTS: &str = "a request is a frame here, and its response the receipt: times are from when a frame was due to when its receiver had it";
 const OVER_TIME: &str = "One point per request, at its intended send time; the same scales in all figures. A mark at the upper edge is a request \

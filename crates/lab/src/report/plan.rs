@@ -1,16 +1,36 @@
 //! The page that shows the result of a plan.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::circumstances;
-use super::comparison::colours;
+use super::comparison::{HANDOVER, HANDOVER_HEADINGS, colours, handover_cells};
 use super::figure::parts;
 use crate::conditions::Conditions;
 use crate::difference::Saved;
 use crate::numbers::beside_unanswered;
 use crate::page::{Axis, Figure, Mark, Page, Series, Table};
 use crate::plan::{SimulationResult, plain};
+use crate::summary::HandoverResult;
 use crate::transport::TransportSpec;
+
+/// Returns the table of what handovers cost, one row per cell and flow with frames; `None` where no client moves.
+fn handovers(result: &SimulationResult, names: &[&String]) -> Option<Table> {
+    let mut rows = Vec::new();
+    for cell in &result.cells {
+        for (name, metrics) in cell.by_flow() {
+            let cost = metrics.get("frames").and_then(|frames| frames.get("handover"));
+            let Some(cost) = cost.and_then(|cost| HandoverResult::deserialize(cost).ok()) else { continue };
+            let levels = names.iter().map(|name| cell.factors.get(*name).map(plain).unwrap_or_default());
+            let row = levels.chain([name.to_owned()]).chain(handover_cells(&cost));
+            rows.push(row.collect());
+        }
+    }
+    let heads = names.iter().map(|name| name.rsplit('.').next().unwrap_or(name)).chain(["flow"]);
+    let heads: Vec<_> = heads.chain(HANDOVER_HEADINGS).collect();
+    (!rows.is_empty())
+        .then(|| Table { hint: HANDOVER.to_owned(), ..Table::new("Handover", &heads, rows).without_empty() })
+}
 
 /// Returns a figure of the mean times, one row per cell and flow, and what the runs took.
 #[must_use]
@@ -37,7 +57,11 @@ pub fn plan(result: &SimulationResult, conditions: &Conditions) -> Page {
         conditions: busy(result).into_iter().collect(),
         figures: figure(&saved.axis, saved.rows.len()).into_iter().collect(),
         series: means(&saved, &saved, "", Mark::Points),
-        tables: vec![Table::new("Cells", &heads.chain(columns).collect::<Vec<_>>(), rows).without_empty()],
+        tables: core::iter::once(
+            Table::new("Cells", &heads.chain(columns).collect::<Vec<_>>(), rows).without_empty(),
+        )
+        .chain(handovers(result, &names))
+        .collect(),
         notes: core::iter::once(effort(result)).chain(left_out).chain(unpredicted).collect(),
         facts: settings
             .chain(circumstances(&result.headway, &conditions.origin, &conditions.facts))

@@ -13,7 +13,7 @@ use super::error::SimulationError;
 use super::scenario::{AddressFamily, Scenario};
 use super::station::{SimulatedHost, Station};
 use crate::traffic::Measure;
-use crate::transport::{End, Ends, FlowError, FlowPlan, FlowSeed};
+use crate::transport::{End, Ends, FlowError, FlowPlan, FlowSeed, Leaving};
 
 /// A world, and where in it everything is.
 pub(super) struct Built {
@@ -177,8 +177,11 @@ fn ends(
     let [Some(here), Some(there)] = [0, 1].map(|side| addresses[side].first().copied()) else {
         return Err(error("from", "its hosts have no link".to_owned()));
     };
-    let switch_after = scenario.switch_after.map(|span| span.0);
-    let ends = Ends { plan, stop: &scenario.stop, seed, switch_after, first: [here, there], addresses };
+    let leaving = Leaving {
+        switch_after: scenario.switch_after.map(|span| span.0),
+        handover: scenario.handover.as_ref(),
+    };
+    let ends = Ends { plan, stop: &scenario.stop, seed, leaving, first: [here, there], addresses };
     let made = plan.transport.0.transport().simulated(&ends);
     made.map_err(|FlowError { key, because }| error(key, because))
 }

@@ -11,12 +11,14 @@
 
 mod build;
 mod error;
+mod movement;
 mod outcome;
 mod run;
 mod scenario;
 mod station;
 
 pub use error::SimulationError;
+pub(crate) use movement::NEW_LINK;
 pub use outcome::{FlowOutcome, LinkOutcome, RunOutcome};
 pub use run::{Watch, simulate};
 pub(crate) use run::{changes, check};

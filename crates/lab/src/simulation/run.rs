@@ -14,7 +14,7 @@ use super::error::SimulationError;
 use super::outcome::{FlowOutcome, LinkOutcome, RunOutcome};
 use super::scenario::{LinkPlan, Scenario, SwitchState};
 use super::station::SimulatedHost;
-use crate::statistics::WorkloadCounts;
+use crate::statistics::{FrameCounts, HandoverCounts, WorkloadCounts};
 use crate::stop::StopSignal;
 use crate::traffic::{Client, Measure};
 use crate::transport::{End, SEVERAL_FLOWS, own_losses};
@@ -39,12 +39,13 @@ impl From<&StopSignal> for Watch {
 /// # Errors
 /// [`SimulationError`] for what only the whole scenario shows to be wrong, such as a link to nowhere.
 pub fn simulate(scenario: &Scenario, seed: u64, watch: &Watch) -> Result<RunOutcome, SimulationError> {
-    let stop = &watch.stop;
+    let scenario = scenario.with_both_networks()?;
+    let (stop, scenario) = (&watch.stop, &*scenario);
     let mut built = build(scenario, seed)?;
     if let Some(file) = &watch.capture {
         capture(&mut built.world, file)?;
     }
-    if scenario.flows.iter().any(|(_, flow)| flow.samples) {
+    if scenario.handover.is_none() && scenario.flows.iter().any(|(_, flow)| flow.samples) {
         built.world.keep_lost_packets();
     }
     let changes = changes(scenario);
@@ -88,7 +89,8 @@ fn capture_at(
 
 /// Checks that a scenario can be built, without running it.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), SimulationError> {
-    build(scenario, 1).map(|_| ())
+    let scenario = scenario.with_both_networks()?;
+    build(&scenario, 1).map(|_| ())
 }
 
 /// Runs until everything is done (false) or until `deadline` (true).
@@ -181,7 +183,9 @@ fn outcome(scenario: &Scenario, built: Built) -> RunOutcome {
     };
     let mut flows: Vec<_> = names.zip(&flows).map(of_flow).collect();
     // Where there is one flow, all packets are its own.
-    if let ([flow], Some((_, plan))) = (&mut *flows, scenario.flows.iter().next()) {
+    if scenario.handover.is_some() {
+        flows.iter_mut().for_each(|flow| flow.own_losses = Err(MOVED));
+    } else if let ([flow], Some((_, plan))) = (&mut *flows, scenario.flows.iter().next()) {
         let [lost, first] =
             [&lost, &first].map(|packets| packets.iter().map(Vec::as_slice).collect::<Vec<_>>());
         flow.own_losses = own_losses(plan, &flow.samples, &lost, &first);
@@ -211,11 +215,16 @@ fn flow_outcome(
     let failure = client.as_ref().and_then(|client| client.failure().map(str::to_owned));
     let answered = client.as_ref().map_or(0, Client::answered);
     let (start, strange) = client.as_ref().map(Client::facts).unwrap_or_default();
-    let counts = WorkloadCounts {
-        calls: client.as_ref().and_then(Client::calls),
-        frames: client.as_ref().and_then(Client::frames),
-    };
+    let calls = client.as_ref().and_then(Client::calls);
+    let frames = client.as_ref().and_then(Client::frames);
     let (messages, responses, samples, untimed) = client.map(Client::into_parts).unwrap_or_default();
+    let of_handover = |deadline| {
+        let handover = scenario.handover.as_ref()?;
+        let times = [handover.at, handover.arrives_at()].map(|time| Instant::EPOCH + time);
+        Some(HandoverCounts::of(&samples, deadline, times, handover.link.delay))
+    };
+    let frames = frames.map(|frames| FrameCounts { handover: of_handover(frames.deadline), ..frames });
+    let counts = WorkloadCounts { calls, frames };
     let received = server.and_then(End::into_received);
     let (octets, until) = received.as_ref().map(|(_, octets, until)| (*octets, *until)).unwrap_or_default();
     let one_way = received.map(|(one_way, ..)| one_way);
@@ -245,6 +254,8 @@ fn flow_outcome(
     }
 }
 
+/// The reason why nobody looks for the packets of a request in two networks.
+const MOVED: &str = "the client moved, and packets are looked for in one network";
 /// A run without a duration ends after a day at the latest.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Events between two looks at whether somebody wants to stop.

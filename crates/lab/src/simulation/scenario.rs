@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
+use crate::handover::Handover;
 use crate::text::{Span, Text};
 use crate::transport::{FlowPlan, StopRule, TransportSpec};
 
@@ -33,6 +34,8 @@ pub struct Scenario {
     /// How long a client waits for an answer before it goes on from the next address of its host: over TCP by new connections, on which what
     /// was not answered is sent again, over QUIC by migration. Default it waits for ever; SCTP looks after its paths itself.
     pub switch_after: Option<Span>,
+    /// The change of the client's access link in mid-run. Default it stays where it is.
+    pub handover: Option<Handover>,
 }
 
 /// The family of IP addresses.
@@ -297,10 +300,21 @@ impl<T> Named<T> {
         self.0.iter_mut().find(|(known, _)| known == name).map(|(_, thing)| thing)
     }
 
+    /// Returns each thing with its name, to change it.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut T)> {
+        self.0.iter_mut().map(|(name, thing)| (name.as_str(), thing))
+    }
+
     /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl<T> FromIterator<(String, T)> for Named<T> {
+    fn from_iter<I: IntoIterator<Item = (String, T)>>(things: I) -> Self {
+        Self(things.into_iter().collect())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::CallCounts;
+use super::{CallCounts, HandoverCounts};
 
 /// The number of frames that came too late, and how late that is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct FrameCounts {
     pub deadline: Duration,
     /// The number of frames that were delivered, but older than that; those that do not count included.
     pub late: u64,
+    /// The cost of the handover to them; `None` where the client stayed.
+    pub handover: Option<HandoverCounts>,
 }
 
 /// The counts that only some workloads have.

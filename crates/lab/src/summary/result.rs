@@ -1,14 +1,16 @@
 //! The numbers of a comparison as JSON.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use sctp_core::PathStatistics;
 use serde::{Deserialize, Serialize};
 
+use super::to_nanoseconds;
 use crate::compare::{BackendKind, Fallback, MeasuredDelay, PacketCounts, Skipped};
 use crate::conditions::HostFacts;
-use crate::statistics::{FrameCounts, milliseconds};
+use crate::statistics::{FrameCounts, HandoverCounts, mean, milliseconds};
 use emulator::DeviceKind;
 
 /// A comparison: `results.json`.
@@ -77,6 +79,9 @@ pub struct PathResult {
     pub delay_ms: Option<MeasuredDelay>,
     /// All impairments in words.
     pub impairments: ImpairmentsResult,
+    /// The handover as on the command line; absent where the client stays.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub handover: Option<String>,
 }
 
 /// The impairments of both directions in words.
@@ -183,15 +188,57 @@ pub struct FramesResult {
     pub lost: u64,
     /// The share of all frames that were late or lost.
     pub missed_share: f64,
+    /// The cost of the handovers to them; absent where the client stays.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub handover: Option<HandoverResult>,
+}
+
+/// The cost of the handovers of several runs, in the mean of those runs; null where no run knows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandoverResult {
+    /// The number of handovers, one a run.
+    pub handovers: u64,
+    /// Frames around a handover that came too late, or never.
+    pub late: f64,
+    /// The longest time without a frame delivered.
+    pub gap_ms: Option<f64>,
+    /// The time from the beginning of the change until frames are in time again, of those handovers after which they are.
+    pub recovery_ms: Option<f64>,
+    /// The number of handovers after which no second followed with all frames in time.
+    pub not_recovered: u64,
+    /// The most that a frame waited beyond the new network's delay once the client was there: study S5's Θmax.
+    pub penalty_ms: Option<f64>,
+}
+
+impl HandoverResult {
+    /// Adds what several handovers cost; `None` without any.
+    fn of(counts: &[HandoverCounts]) -> Option<Self> {
+        let mean_ms = |time: fn(&HandoverCounts) -> Option<Duration>| {
+            let times: Vec<f64> = counts.iter().filter_map(time).map(milliseconds).collect();
+            mean(&times).map(to_nanoseconds)
+        };
+        let late: Vec<f64> = counts.iter().map(|counts| counts.late as f64).collect();
+        Some(Self {
+            handovers: counts.len() as u64,
+            late: mean(&late)?,
+            gap_ms: mean_ms(|counts| counts.gap),
+            recovery_ms: mean_ms(|counts| counts.recovery),
+            not_recovered: counts.iter().filter(|counts| counts.recovery.is_none()).count() as u64,
+            penalty_ms: mean_ms(|counts| counts.penalty),
+        })
+    }
 }
 
 impl FramesResult {
     /// Adds what several runs counted, in which so many frames fell due and so many were lost; `None` without any.
     pub(crate) fn sum(counts: impl Iterator<Item = FrameCounts>, due: u64, lost: u64) -> Option<Self> {
-        let plus = |sum: FrameCounts, more: FrameCounts| FrameCounts { late: sum.late + more.late, ..sum };
-        let FrameCounts { deadline, late } = counts.reduce(plus)?;
+        let counts: Vec<FrameCounts> = counts.collect();
+        let deadline = counts.first()?.deadline;
+        let late = counts.iter().map(|counts| counts.late).sum();
         let missed_share = (late + lost) as f64 / due.max(1) as f64;
-        Some(Self { deadline_ms: milliseconds(deadline), late, lost, missed_share })
+        let handovers: Vec<HandoverCounts> = counts.iter().filter_map(|counts| counts.handover).collect();
+        let handover = HandoverResult::of(&handovers);
+        Some(Self { deadline_ms: milliseconds(deadline), late, lost, missed_share, handover })
     }
 }
 

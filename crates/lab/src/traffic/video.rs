@@ -55,12 +55,12 @@ impl Kind for Video {
             sizes: FrameSizes::new(terms.size, seed),
             lanes: terms.lanes,
             under_way: BTreeMap::new(),
-            counts: FrameCounts { deadline, late: 0 },
+            counts: FrameCounts { deadline, ..FrameCounts::default() },
         })))
     }
 
     fn service(&self, _terms: Option<Terms>) -> Box<dyn Service> {
-        Box::new(Self)
+        Box::new(Screen::default())
     }
 }
 
@@ -106,17 +106,30 @@ impl Script for Camera {
     }
 }
 
-/// The receiver says when it had a frame: when the transport delivered it.
-impl Service for Video {
+/// The receiver says when it had a frame: when the transport delivered it, the first time if a client that moved sent it again.
+#[derive(Debug, Default)]
+struct Screen {
+    /// When the last frames were there, by number.
+    had: BTreeMap<u64, Instant>,
+}
+
+impl Service for Screen {
     fn on_message(&mut self, now: Instant, _arrived: Instant, _stream: u16, wire: Bytes) -> Reaction {
         self.on_datagram(now, wire)
     }
 
     fn on_datagram(&mut self, now: Instant, wire: Bytes) -> Reaction {
-        let receipt = |frame| Message { sent: SendTime::from(now), size: MessageSize::MIN, ..frame }.encode();
-        Message::decode(&wire).map_or(Reaction::Nothing, |frame| Reaction::Answer(receipt(frame)))
+        let Ok(frame) = Message::decode(&wire) else { return Reaction::Nothing };
+        let had_at = *self.had.entry(frame.number.0).or_insert(now);
+        if self.had.len() > REMEMBERED {
+            self.had.pop_first();
+        }
+        Reaction::Answer(Message { sent: SendTime::from(had_at), size: MessageSize::MIN, ..frame }.encode())
     }
 }
+
+/// The frames of two minutes: what a client that moves sends again is younger.
+const REMEMBERED: usize = 3600;
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use netsim::Host;
 use virtual_time::Instant;
 
+use crate::handover::Handover;
 use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::{Client, Server, Workload};
 use crate::transport::{FlowError, FlowPlan, FlowSeed, StopRule, Switching};
@@ -43,12 +44,21 @@ pub(crate) struct Ends<'a> {
     pub(crate) plan: &'a FlowPlan,
     pub(crate) stop: &'a StopRule,
     pub(crate) seed: FlowSeed,
-    /// How long a client waits for an answer before it goes on from its host's next address.
-    pub(crate) switch_after: Option<Duration>,
+    /// The rule by which the client goes on from its host's next address.
+    pub(crate) leaving: Leaving<'a>,
     /// The first address of each.
     pub(crate) first: [IpAddr; 2],
     /// All addresses of each: one for every link of its host.
     pub(crate) addresses: [Vec<IpAddr>; 2],
+}
+
+/// The rule by which a client goes on from its host's next address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving<'a> {
+    /// How long it waits for an answer before; `None`: for ever.
+    pub(crate) switch_after: Option<Duration>,
+    /// The change of its access link, of which its host tells it.
+    pub(crate) handover: Option<&'a Handover>,
 }
 
 impl Ends<'_> {
@@ -63,11 +73,14 @@ impl Ends<'_> {
 
     /// Returns the rule by which the client goes on from another address.
     pub(crate) fn switching(&self) -> Result<Switching, FlowError> {
-        if self.switch_after.is_some() && self.plan.workload != Workload::ECHO {
-            let because = "with `switch_after` requests are echoed: other workloads have a session that would begin anew";
+        let Leaving { switch_after, handover } = self.leaving;
+        let can_go_on = [Workload::ECHO, Workload::VIDEO].contains(&self.plan.workload);
+        if (switch_after.is_some() || handover.is_some()) && !can_go_on {
+            let because = "with `switch_after` or `handover` that is echo or video: others have a session that would begin anew";
             return Err(FlowError { key: "workload", because: because.to_owned() });
         }
-        Ok(Switching::new(self.switch_after))
+        let told_at = handover.map(|handover| Instant::EPOCH + handover.arrives_at());
+        Ok(Switching::new(switch_after, told_at))
     }
 
     /// Returns when the flow begins.

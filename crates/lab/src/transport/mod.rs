@@ -27,7 +27,7 @@ use core::ops::Range;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-pub(crate) use end::{End, Ends};
+pub(crate) use end::{End, Ends, Leaving};
 pub use error::TransportError;
 pub(crate) use flow::{FlowError, FlowSeed};
 pub use flow::{FlowPlan, Octets, StopRule};
@@ -136,6 +136,8 @@ pub(crate) struct TransportFacts {
     pub(crate) settings: Option<&'static str>,
     /// Whether its packets have octets that no seed decides. Default no.
     pub(crate) has_random_octets: bool,
+    /// Whether its client goes on in another network when it is told to. Default no.
+    pub(crate) can_move: bool,
 }
 
 impl TransportFacts {
@@ -151,6 +153,7 @@ impl TransportFacts {
             has_profiles: false,
             settings: None,
             has_random_octets: false,
+            can_move: false,
         }
     }
 }

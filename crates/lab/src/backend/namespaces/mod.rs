@@ -80,8 +80,8 @@ impl Backend for Namespaces {
                 seed: config.run_seed(*repetition),
                 span: run_span(*transport, *repetition),
             });
-            let file = |path: &PathBuf| CaptureFile { path: numbered(path, number), point: config.pcap_at };
-            let watch = Watch { stop: config.stop.clone(), capture: config.pcap.as_ref().map(file) };
+            let file = |file: &CaptureFile| CaptureFile { path: numbered(&file.path, number), ..*file };
+            let watch = Watch { stop: config.stop.clone(), capture: config.capture.as_ref().map(file) };
             let (outcomes, report) = run_batch(&planned.collect::<Vec<_>>(), &watch)?;
             let done = batch.iter().zip(outcomes);
             raw.extend(done.filter_map(|((transport, repetition), outcome)| {

@@ -37,6 +37,7 @@ static FACTS: TransportFacts = TransportFacts {
     settings: Some(settings::IN_WORDS),
     // TLS draws keys and nonces of its own.
     has_random_octets: true,
+    can_move: true,
     ..TransportFacts::new("quic", Carriage::Octets, 8..11)
 };
 

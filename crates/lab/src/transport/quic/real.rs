@@ -42,7 +42,7 @@ async fn load_at(errand: &Errand<'_>, to: SocketAddr) -> Result<Result<FlowRun, 
     socket.connect(to).await.map_err(RealError::socket("cannot connect the UDP socket"))?;
     let mut alarm = Alarm::new(errand.clock).map_err(RealError::socket("cannot open a timer"))?;
     let client = Client::new(errand.plan.clone())?;
-    let mut core = QuicClient::new(client, Peer::client(None)?, to, alarm.now(), Switching::new(None));
+    let mut core = QuicClient::new(client, Peer::client(None)?, to, alarm.now(), Switching::new(None, None));
     let patience = match errand.reach {
         Between::Link(_) => LINK_HANDSHAKE_TIME,
         Between::Network => HANDSHAKE_TIME,

@@ -1,8 +1,9 @@
 //! The parameters of an association: a profile, what a flow needs, and what its plan changes.
 
-use sctp_core::{AssociationConfig, Buffers, Profile, Streams, UnknownProfile};
+use sctp_core::{AssociationConfig, Buffers, Offer, Profile, StartUp, Streams, UnknownProfile};
 use workload::MessageSize;
 
+use crate::handover::Handover;
 use crate::transport::FlowPlan;
 
 /// Returns the parameters of both ends of an association.
@@ -29,6 +30,21 @@ pub(super) fn config(flow: &FlowPlan) -> Result<AssociationConfig, String> {
         .min(config.buffers.send_bytes);
     config.validate().map_err(|error| error.to_string())?;
     Ok(config)
+}
+
+/// Adds what both ends need for the client to go on in another network, and how it begins there.
+///
+/// # Errors
+/// The profile does not allow that.
+pub(super) fn for_handover(config: &mut AssociationConfig, handover: &Handover) -> Result<(), String> {
+    config.extensions.authentication = Offer::On;
+    config.extensions.dynamic_addresses = Offer::On;
+    // The peer was asked in vain in the new network before the client was there; it is asked anew without waiting for the end of that RTO.
+    config.heartbeat.max_burst = 4;
+    if handover.is_resumed {
+        config.congestion.start_up = StartUp::RESUME;
+    }
+    config.validate().map_err(|error| error.to_string())
 }
 
 /// Returns parameters with room for whatever a client may ask: any number of streams, the largest message.

@@ -19,12 +19,13 @@ pub use self::carrier::{Carrier, EncapsulationPorts};
 pub use self::options::{
     CarrierName, InitialWindowName, PathOptions, SctpOptions, StartUpName, ValidationName, WindowOptions,
 };
-use self::simulated::{Move, Opening, SctpClient, SctpServer};
+use self::simulated::{Move, Opening, Roaming, SctpClient, SctpServer};
 use super::error::number;
 use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
     TransportError, TransportFacts,
 };
+use crate::handover::Handover;
 use crate::lanes::Order;
 use crate::transport::{FlowError, FlowPlan, RealError};
 
@@ -36,6 +37,7 @@ static FACTS: TransportFacts = TransportFacts {
     forms: &[("sctp:N", "N streams"), ("sctp:unordered", "")],
     takes_profile: true,
     has_profiles: true,
+    can_move: true,
     ..TransportFacts::new("sctp", Carriage::Messages, 3..7)
 };
 
@@ -80,7 +82,10 @@ impl Transport for Sctp {
     }
 
     fn simulated(&self, ends: &Ends<'_>) -> Result<[Box<dyn End>; 2], FlowError> {
-        let config = config::config(ends.plan).map_err(FlowError::at("profile"))?;
+        let mut config = config::config(ends.plan).map_err(FlowError::at("profile"))?;
+        if let Some(handover) = ends.leaving.handover {
+            config::for_handover(&mut config, handover).map_err(FlowError::at("profile"))?;
+        }
         let port = SctpPort::try_from(SIMULATED_PORT).map_err(FlowError::at("transport"))?;
         let endpoint = |side: usize, label| {
             let mut of_endpoint = EndpointConfig::with_association(port, config.clone());
@@ -103,6 +108,7 @@ impl Transport for Sctp {
             config: config.clone(),
             priorities: ends.plan.sctp.messages.priorities.clone(),
             moves: moves(ends)?,
+            roaming: ends.leaving.handover.and_then(|handover| roaming(ends, handover)),
         };
         let client = SctpClient::new(ends.client()?, opening, delivery(ends.plan));
         let server = SctpServer::new(ends.server()?);
@@ -142,6 +148,17 @@ fn moves(ends: &Ends<'_>) -> Result<Option<Move>, FlowError> {
     let because = "the server has one address: a second link of its own takes another one";
     let to = to.copied().ok_or(because).map_err(FlowError::at("sctp.paths.moves_at"))?;
     Ok(Some(Move { at: Instant::EPOCH + after.0, to }))
+}
+
+/// Returns what the client's host learns of its networks, and where the client then goes; `None` where it has no second one.
+fn roaming(ends: &Ends<'_>, handover: &Handover) -> Option<Roaming> {
+    let [[old, new, ..], [_, peer, ..]] = ends.addresses.each_ref().map(Vec::as_slice) else { return None };
+    Some(Roaming {
+        leaves: Some((Instant::EPOCH + handover.leaves_at(), *old)),
+        arrives: Some((Instant::EPOCH + handover.arrives_at(), *new)),
+        to: Some(*peer),
+        local: *new,
+    })
 }
 
 fn delivery(flow: &FlowPlan) -> Delivery {

@@ -23,6 +23,7 @@ pub(super) struct SctpClient {
     is_room: bool,
     priorities: Vec<u16>,
     moves: Option<Move>,
+    roaming: Option<Roaming>,
     /// The counters of the association when it ended.
     last_counts: Option<TransportCounts>,
 }
@@ -36,6 +37,7 @@ pub(super) struct Opening {
     /// The priorities of the first streams.
     pub(super) priorities: Vec<u16>,
     pub(super) moves: Option<Move>,
+    pub(super) roaming: Option<Roaming>,
 }
 
 /// A move of the association to another network.
@@ -46,9 +48,23 @@ pub(super) struct Move {
     pub(super) to: IpAddr,
 }
 
+/// The movement of a client: the addresses that its host loses and gains, and the path that it takes then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Roaming {
+    /// The host loses this address then; `None` afterwards.
+    pub(super) leaves: Option<(Instant, IpAddr)>,
+    /// The host can be reached at this address from then on; `None` afterwards.
+    pub(super) arrives: Option<(Instant, IpAddr)>,
+    /// The address of the peer on the path that becomes the primary one; `None` afterwards.
+    pub(super) to: Option<IpAddr>,
+    /// The own address that the peer is asked to send to.
+    pub(super) local: IpAddr,
+}
+
 impl SctpClient {
     pub(super) fn new(client: Client, mut opening: Opening, delivery: Delivery) -> Self {
         let (priorities, moves) = (core::mem::take(&mut opening.priorities), opening.moves.take());
+        let roaming = opening.roaming.take();
         Self {
             client,
             opening: Some(opening),
@@ -57,12 +73,17 @@ impl SctpClient {
             is_room: false,
             priorities,
             moves,
+            roaming,
             last_counts: None,
         }
     }
 
     fn open(&mut self, now: Instant, endpoint: &mut Endpoint) {
         let Some(opening) = self.opening.take_if(|opening| opening.at <= now) else { return };
+        // The network that is found later is not there yet.
+        if let Some((_, address)) = self.roaming.and_then(|roaming| roaming.arrives) {
+            endpoint.local_address_down(now, address);
+        }
         match endpoint.connect(now, &opening.to, opening.port, opening.config) {
             Ok(id) => self.id = Some(id),
             Err(error) => self.client.fail(error.to_string()),
@@ -88,6 +109,27 @@ impl SctpClient {
             Some(Ok(())) => {}
             Some(Err(error)) => self.client.fail(error.to_string()),
             None => self.client.fail(format!("the association has no path to {to}")),
+        }
+    }
+
+    /// Tells the endpoint what its host learns of its networks, and goes to the new one as soon as the peer has answered there.
+    fn roam(&mut self, now: Instant, endpoint: &mut Endpoint) {
+        let (Some(id), Some(roaming)) = (self.id, &mut self.roaming) else { return };
+        if let Some((_, address)) = roaming.leaves.take_if(|(at, _)| *at <= now) {
+            endpoint.local_address_down(now, address);
+        }
+        if let Some((_, address)) = roaming.arrives.take_if(|(at, _)| *at <= now) {
+            endpoint.local_address_up(now, address);
+            let _refused = endpoint.add_local_address(now, id, address);
+        }
+        let Some(to) = roaming.to.filter(|_| roaming.arrives.is_none()) else { return };
+        let paths = endpoint.association(id).map(|association| association.statistics().paths);
+        let path = paths.and_then(|paths| paths.into_iter().find(|path| path.address == to));
+        // Until the path is confirmed it cannot be the primary one.
+        if path.is_some_and(|path| endpoint.set_primary(now, id, path.path).is_ok()) {
+            roaming.to = None;
+            // A peer that refuses keeps sending where it did, and finds out by itself.
+            let _refused = endpoint.request_peer_primary(now, id, roaming.local);
         }
     }
 
@@ -133,7 +175,7 @@ impl Application for SctpClient {
                 self.last_counts = counts(endpoint, id);
                 self.client.fail(because);
             }
-            News::Nothing => return,
+            News::Nothing => return self.roam(now, endpoint),
         }
         self.offer(now, endpoint);
     }
@@ -141,12 +183,16 @@ impl Application for SctpClient {
     fn poll_timeout(&self) -> Option<Instant> {
         let opening = self.opening.as_ref().map(|opening| opening.at);
         let moves = self.moves.filter(|_| self.id.is_some()).map(|moves| moves.at);
-        opening.into_iter().chain(moves).chain(self.client.poll_timeout()).min()
+        let roaming = self.roaming.filter(|_| self.id.is_some());
+        let roams = roaming.into_iter().flat_map(|roaming| [roaming.leaves, roaming.arrives]).flatten();
+        let own = opening.into_iter().chain(moves).chain(roams.map(|(at, _)| at));
+        own.chain(self.client.poll_timeout()).min()
     }
 
     fn handle_timeout(&mut self, now: Instant, endpoint: &mut Endpoint) {
         self.open(now, endpoint);
         self.move_on(now, endpoint);
+        self.roam(now, endpoint);
         self.client.handle_timeout(now);
         self.offer(now, endpoint);
     }

@@ -30,6 +30,7 @@ pub(super) struct Tcp;
 static FACTS: TransportFacts = TransportFacts {
     forms: &[("tcp", ""), ("tcp:N", "N connections")],
     has_profiles: true,
+    can_move: true,
     ..TransportFacts::new("tcp", Carriage::Octets, 0..3)
 };
 
