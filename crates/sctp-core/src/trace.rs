@@ -124,6 +124,8 @@ events! {
         "RFC 5061 §4.2.1", "The peer has one more address.";
     peer_address_deleted(path: PathIndex, address: &dyn Display)
         "RFC 5061 §4.2.2", "The peer has deleted an address.";
+    peer_port_changed(path: PathIndex, destination: &dyn Display)
+        "RFC 6951 §5.4", "The packets of a path go to another UDP port.";
     local_address_changed(change: &'static str, address: &dyn Display)
         "RFC 5061 §5.3", "This host has an address more or less.";
     address_change_answered(change: AddressChange, address: &dyn Display, outcome: AddressOutcome)

@@ -4,6 +4,7 @@ use sctp_wire::{Cause, Causes, Chunk, ChunkBuf, Sack, UnknownAction, UnknownChun
 use virtual_time::Instant;
 
 use super::asconf::is_about_asconf;
+use super::outbound::Whereabouts;
 use super::reported::remote_error;
 use super::{Association, AssociationState as S, Capability};
 use crate::error::{AssociationError, ProtocolViolation, ReceiverViolation};
@@ -36,7 +37,9 @@ impl Association {
             Chunk::Sack(sack) => self.on_sack(now, sack),
             Chunk::Heartbeat(info) => self.outbound.answer_heartbeat(path, *info, &mut self.session),
             Chunk::HeartbeatAck(info) => {
-                self.outbound.on_heartbeat_ack(now, *info, &mut self.session);
+                if self.outbound.on_heartbeat_ack((now, path), *info, &mut self.session) == Whereabouts::New {
+                    self.inbound.repeat_sack(path);
+                }
             }
             Chunk::InitAck(init_ack) => self.on_init_ack(now, path, init_ack),
             Chunk::CookieAck => self.on_cookie_ack(now, path),

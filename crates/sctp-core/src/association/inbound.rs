@@ -72,6 +72,13 @@ impl Inbound {
         }
     }
 
+    /// The SACKs for what came on this path may have gone where the peer is not: the last one goes again.
+    pub(super) fn repeat_sack(&mut self, path: PathIndex) {
+        if let Some(receiver) = self.receiver.as_mut().filter(|_| path == self.sack_path) {
+            receiver.repeat_sack();
+        }
+    }
+
     /// Returns the path of a SACK that must go now.
     #[inline(always)]
     pub(super) fn sack_due(&self, paths: &PathSet) -> Option<PathIndex> {

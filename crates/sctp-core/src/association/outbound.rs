@@ -11,6 +11,7 @@
 //! | `watch` | the timers of what waits and what is in flight |
 //! | `progress` | whether the peer takes what waits for it |
 //! | `addresses` | paths that go and come with the addresses of both ends |
+//! | `rebinding` | the peer's UDP port, which NATs change |
 //! | `mtu` | probing for the largest packets a path carries |
 //! | `supervision`, `autoclose` | whether paths and peer are still there (RFC 9260 §8), and anybody uses them (RFC 6458 §8.1.8) |
 //!
@@ -24,6 +25,7 @@ mod chunks;
 mod due;
 mod mtu;
 mod progress;
+mod rebinding;
 mod supervision;
 mod watch;
 mod write;
@@ -33,6 +35,7 @@ use virtual_time::Instant;
 use self::burst::Burst;
 pub(super) use self::due::DataDue;
 use self::progress::Progress;
+pub(super) use self::rebinding::Whereabouts;
 use self::supervision::Supervision;
 pub(super) use self::write::DataWritten;
 use super::control::ControlQueue;

@@ -79,6 +79,7 @@ impl Association {
             self.outbound.paths.on_data(now, path);
             self.on_data_packet_end(now, path);
         }
+        self.outbound.look_at_port(now, path, &mut self.session);
         self.wait_for_shutdown_ack(now);
     }
 

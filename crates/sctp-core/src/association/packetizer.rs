@@ -137,7 +137,7 @@ impl Association {
         }
         let mut transmit = self.finish_packet(&envelope, writer);
         if let Bundling::AloneBy(way) = written {
-            transmit.source = Some(way.local);
+            transmit.source = way.local.or(transmit.source);
             transmit.destination.encapsulation = way.encapsulation;
         }
         each(transmit);

@@ -10,6 +10,7 @@ pub(crate) mod failure;
 mod heartbeat;
 mod ids;
 pub(crate) mod pmtud;
+mod rebinding;
 pub(crate) mod rto;
 mod set;
 mod source;
@@ -22,6 +23,7 @@ use self::failure::FailureThresholds;
 pub(crate) use self::heartbeat::Heartbeat;
 pub(crate) use self::ids::PathIds;
 use self::pmtud::PathMtu;
+pub(crate) use self::rebinding::{Question, Rebinding};
 use self::rto::RtoEstimator;
 pub(crate) use self::set::{Added, Loss, PathSet, VerificationSlot};
 use self::source::Source;
@@ -46,6 +48,7 @@ pub(crate) struct Path {
     pub(crate) rto: RtoEstimator,
     pub(crate) congestion: Congestion,
     pub(crate) heartbeat: Heartbeat,
+    pub(crate) rebinding: Rebinding,
     /// Consecutive transmissions that went unanswered (RFC 9260 §8.2).
     pub(crate) errors: u32,
     /// The time at which something that yields a round trip was last sent: an idle path gets HEARTBEATs.
@@ -99,6 +102,7 @@ impl Path {
             rto: RtoEstimator::new(config.rto),
             congestion,
             heartbeat: Heartbeat::default(),
+            rebinding: Rebinding::default(),
             errors: 0,
             last_used: Instant::EPOCH,
             probe_is_due: false,

@@ -9,7 +9,7 @@ use virtual_time::Instant;
 use super::address::source_for;
 use super::failure::{Choice, FailureThresholds, PathCandidate, Purpose, choose};
 use super::source::{Follow, Hint};
-use super::{Answer, Congestion, Path, PathIds, Unanswered, Way};
+use super::{Answer, Congestion, Path, PathIds, Rebinding, Unanswered, Way};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
 use crate::trace;
@@ -196,7 +196,7 @@ impl PathSet {
         &self.locals.addresses
     }
 
-    /// A packet with a valid tag came in: learn where and how the peer is reached now (RFC 6951 §5.4).
+    /// A packet with a valid tag came in, which says where the peer sends to.
     pub(crate) fn on_packet(
         &mut self,
         now: Instant,
@@ -206,55 +206,69 @@ impl PathSet {
     ) {
         let path = self.path_mut(id);
         path.counters.packets_received += 1;
-        let Some(local) = local else { return self.learn_encapsulation(id, source.encapsulation) };
         let (way, unanswered) = (Way { local, encapsulation: source.encapsulation }, path.errors);
-        if path.source.hears(now, way) {
-            self.learn_encapsulation(id, way.encapsulation);
-        } else {
-            self.follow(now, id, way, Hint::Packet { unanswered });
+        if let Some(local) = path.source.hears(now, way, path.destination.encapsulation) {
+            self.follow(now, id, (local, way.encapsulation), Hint::Packet { unanswered });
         }
     }
 
     /// A packet had user data: what the peer sends to this local address alone is followed there.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, id: PathIndex) {
-        if let Some(way) = self.path(id).source.way_of_answer() {
-            let patience = self.path(id).rto.rto();
-            self.follow(now, id, way, Hint::Data { patience });
+        let path = self.path(id);
+        if let Some(Way { local: Some(local), encapsulation }) = path.source.way_of_answer()
+            && path.source.address() != Some(local)
+        {
+            let patience = path.rto.rto();
+            self.follow(now, id, (local, encapsulation), Hint::Data { patience });
         }
     }
 
     /// Another local address may be the better one to send from. One that is given up, or not agreed on yet, is
-    /// not one to send from for that (RFC 5061 §5.3 (F1), (F4)).
-    fn follow(&mut self, now: Instant, id: PathIndex, way: Way, hint: Hint) {
-        if !self.locals.may_be_sent_from(way.local) {
+    /// not one to send from for that (RFC 5061 §5.3 (F1), (F4)). The port at the other end has to be verified.
+    fn follow(&mut self, now: Instant, id: PathIndex, (local, from): (IpAddr, Encapsulation), hint: Hint) {
+        if !self.locals.may_be_sent_from(local) {
             return;
         }
         let path = self.path_mut(id);
-        match path.source.follow(now, way.local, hint) {
+        match path.source.follow(now, local, hint) {
             Follow::Stays => return,
             Follow::Begins => {}
             // RFC 9260 §7.2.5.2: from another source address the way to the peer may be another.
             Follow::Moves => path.change_window("source address changed", Congestion::reinitialise),
         }
-        self.learn_encapsulation(id, way.encapsulation);
+        let way = Way { local: Some(local), encapsulation: from };
+        let _in_use = path.source.hears(now, way, path.destination.encapsulation);
     }
 
-    /// RFC 6951 §5.4: the peer's encapsulation may change. A channel stays one.
+    /// Returns how the packet being looked at travelled, if not as the path's own do though it came to the address that they
+    /// leave from: a NAT may have changed the peer's UDP port (RFC 6951 §5.4). A channel stays one.
     #[inline]
-    fn learn_encapsulation(&mut self, id: PathIndex, encapsulation: Encapsulation) {
+    pub(crate) fn other_port(&self, id: PathIndex) -> Option<Way> {
+        let path = self.path(id);
+        let is_other = |way: &Way| {
+            let ports = [way.encapsulation, path.destination.encapsulation];
+            ports[0] != ports[1]
+                && !ports.contains(&Encapsulation::Datagrams)
+                && way.local.is_none_or(|local| path.source.address() == Some(local))
+        };
+        path.source.way_of_answer().filter(is_other)
+    }
+
+    /// The packets of a path travel like this from now on.
+    pub(crate) fn move_to_port(&mut self, id: PathIndex, encapsulation: Encapsulation) {
         let path = self.path_mut(id);
-        let known = path.destination.encapsulation;
-        let is_channel = [encapsulation, known].contains(&Encapsulation::Datagrams);
-        if !is_channel && known != encapsulation {
-            path.destination.encapsulation = encapsulation;
-            self.revision += 1;
-        }
+        path.destination.encapsulation = encapsulation;
+        trace::peer_port_changed(id, &path.destination);
+        path.rebinding = Rebinding::default();
+        path.counters.note().rebindings += 1;
+        self.revision += 1;
     }
 
     /// Returns the way that an answer to the packet being looked at has to take, where it is not the path's.
     pub(crate) fn way_of_answer(&self, id: PathIndex) -> Option<Way> {
-        self.path(id).source.way_of_answer().filter(|way| self.locals.may_be_sent_from(way.local))
+        let may_be = |way: &Way| way.local.is_none_or(|local| self.locals.may_be_sent_from(local));
+        self.path(id).source.way_of_answer().filter(may_be)
     }
 
     /// The peer was asked to send to this local address, and will: the only path to it begins there, too. Where there are
@@ -267,7 +281,7 @@ impl PathSet {
         {
             let (id, encapsulation) = (only.index, only.destination.encapsulation);
             drop(fitting);
-            self.follow(now, id, Way { local, encapsulation }, Hint::Asked);
+            self.follow(now, id, (local, encapsulation), Hint::Asked);
         }
     }
 

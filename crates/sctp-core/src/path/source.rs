@@ -27,14 +27,15 @@ pub(crate) struct Source {
 struct Others {
     /// The address that was left because it was gone; the path returns to it when the peer is heard there.
     left: Option<IpAddr>,
-    /// How the last packet came, if not to the address in use.
+    /// How the last packet came, if not to the address in use, or not from the port in use.
     elsewhere: Option<Way>,
 }
 
 /// How a packet of the peer came to this host, and an answer goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Way {
-    pub(crate) local: IpAddr,
+    /// `None` where the caller does not know.
+    pub(crate) local: Option<IpAddr>,
     /// The port at the other end where there is UDP: a NAT may have one for each address of this host.
     pub(crate) encapsulation: Encapsulation,
 }
@@ -74,7 +75,7 @@ impl Source {
         self.is_stranded
     }
 
-    /// Returns the way that an answer to the packet being looked at has to take, where it did not come to the address in use.
+    /// Returns the way that an answer to the packet being looked at has to take, where it did not come as the path's own go.
     #[inline]
     pub(crate) fn way_of_answer(&self) -> Option<Way> {
         self.others.as_ref()?.elsewhere
@@ -92,19 +93,20 @@ impl Source {
         self.others = Some(Box::new(Others { left, elsewhere: None }));
     }
 
-    /// A packet came to the address in use; returns false if it came to another one.
+    /// A packet came this way to a path whose packets travel like `used`; returns the local address it came to, if that is not
+    /// the one in use.
     #[inline]
-    pub(crate) fn hears(&mut self, now: Instant, way: Way) -> bool {
-        let is_same = self.address == Some(way.local);
-        if is_same {
+    pub(crate) fn hears(&mut self, now: Instant, way: Way, used: Encapsulation) -> Option<IpAddr> {
+        let other = way.local.filter(|local| self.address != Some(*local));
+        if other.is_none() {
             self.heard_at = now;
-            if let Some(others) = &mut self.others {
-                others.elsewhere = None;
-            }
-        } else {
-            self.others.get_or_insert_default().elsewhere = Some(way);
         }
-        is_same
+        if other.is_some() || way.encapsulation != used {
+            self.others.get_or_insert_default().elsewhere = Some(way);
+        } else if let Some(others) = &mut self.others {
+            others.elsewhere = None;
+        }
+        other
     }
 
     fn left(&self) -> Option<IpAddr> {
@@ -146,14 +148,19 @@ mod tests {
     }
 
     fn to(local: IpAddr) -> Way {
-        Way { local, encapsulation: Encapsulation::Ip }
+        Way { local: Some(local), encapsulation: Encapsulation::Ip }
+    }
+
+    /// A packet comes to this address over IP; returns whether that is the one in use.
+    fn hears(source: &mut Source, now: Instant, local: IpAddr) -> bool {
+        source.hears(now, to(local), Encapsulation::Ip).is_none()
     }
 
     /// A source at the first address, heard there at this time.
     fn first(heard_ms: u64) -> Source {
         let mut source = Source::UNKNOWN;
         assert_eq!(source.follow(at(0), FIRST, ANSWERED), Follow::Begins);
-        assert!(source.hears(at(heard_ms), to(FIRST)));
+        assert!(hears(&mut source, at(heard_ms), FIRST));
         source
     }
 
@@ -167,12 +174,22 @@ mod tests {
             (Hint::Asked, 100, Follow::Moves),
         ] {
             let mut source = first(100);
-            assert!(!source.hears(at(now), to(SECOND)));
+            assert!(!hears(&mut source, at(now), SECOND));
             assert_eq!(source.follow(at(now), SECOND, hint), follow, "{hint:?} at {now} ms");
             let stays = follow == Follow::Stays;
             assert_eq!(source.address(), Some(if stays { FIRST } else { SECOND }));
             assert_eq!(source.way_of_answer(), stays.then_some(to(SECOND)));
         }
+    }
+
+    #[test]
+    fn packet_from_another_port_is_answered_there_and_is_no_reason_to_move() {
+        let mut source = first(100);
+        let way = Way { local: Some(FIRST), encapsulation: Encapsulation::Udp { port: 4001 } };
+        assert_eq!(source.hears(at(200), way, Encapsulation::Ip), None);
+        assert_eq!((source.address(), source.way_of_answer()), (Some(FIRST), Some(way)));
+        assert!(hears(&mut source, at(201), FIRST));
+        assert_eq!(source.way_of_answer(), None);
     }
 
     #[test]

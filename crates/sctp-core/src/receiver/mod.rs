@@ -220,6 +220,11 @@ impl Receiver {
         self.sack.hurry();
     }
 
+    /// The SACKs sent so far may not have arrived.
+    pub(crate) fn repeat_sack(&mut self) {
+        self.sack.repeat();
+    }
+
     /// Returns whether a SACK must go now, for what arrived or for a window that opened.
     pub(crate) fn wants_sack(&self) -> bool {
         !self.earlier_sacks.is_empty()

@@ -87,6 +87,11 @@ impl SackSchedule {
         }
     }
 
+    /// What was said last may not have arrived: it is said again now.
+    pub(super) fn repeat(&mut self) {
+        self.is_overdue |= self.has_answered;
+    }
+
     pub(super) fn owed(&self) -> SackDemand {
         if self.is_overdue { SackDemand::Immediate } else { self.owed }
     }

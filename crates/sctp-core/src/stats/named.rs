@@ -83,7 +83,7 @@ impl PathStatistics {
     /// [`AssociationStatistics::each_counter`] does.
     pub fn each_counter(&self, mut tell: impl FnMut(&'static str, u64)) {
         tell_of!(tell, "path", PathCounters = &self.counters;
-            packets_sent packets_received timeouts recoveries mtu_probes black_holes probes recoveries_undone heartbeats heartbeats_unanswered zero_checksums_sent;);
+            packets_sent packets_received timeouts recoveries mtu_probes black_holes probes recoveries_undone heartbeats heartbeats_unanswered rebindings_asked rebindings rebindings_over_limit zero_checksums_sent;);
         tell_of!(tell, "path.congestion", CongestionCounters = &self.congestion;
             unused_cuts unvalidated_losses resumed retreats paced;);
     }

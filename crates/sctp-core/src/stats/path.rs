@@ -67,6 +67,12 @@ pub struct PathCounters {
     pub heartbeats: u64,
     /// HEARTBEATs that went unanswered for an RTO.
     pub heartbeats_unanswered: u64,
+    /// HEARTBEATs that asked whether the peer is at the UDP port that a packet came from (RFC 6951 §5.4).
+    pub rebindings_asked: u64,
+    /// The number of times the UDP port changed: the peer answered at another one, or the association was ending.
+    pub rebindings: u64,
+    /// Packets from other UDP ports that nothing was asked after, for as many ports as may were in question.
+    pub rebindings_over_limit: u64,
     /// Packets sent with a checksum of zero (RFC 9653).
     pub zero_checksums_sent: u64,
 }

@@ -34,6 +34,7 @@ mod partial_delivery;
 mod partial_reliability;
 mod path_mtu;
 mod random;
+mod rebinding;
 mod reconfig;
 mod recovery;
 mod replay;

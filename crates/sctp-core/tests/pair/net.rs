@@ -63,6 +63,8 @@ pub(crate) struct Side {
     pub(crate) replays: Replays,
     /// How the host takes its packets to have travelled. The links carry SCTP over IP in any case.
     pub(crate) encapsulation: Encapsulation,
+    /// A NAT before the other host lets in nothing but what is sent to the port that its packets come from.
+    pub(crate) is_translated: bool,
     /// The latest association an event told of, or the one opened here.
     pub(crate) id: Option<AssociationId>,
     pub(crate) events: Vec<(Instant, Event)>,
@@ -77,6 +79,7 @@ pub(crate) struct Sent {
     /// `None` where the routing table chooses.
     pub(crate) from: Option<IpAddr>,
     pub(crate) to: IpAddr,
+    pub(crate) over: Encapsulation,
     pub(crate) octets: Vec<u8>,
     pub(crate) dscp: Dscp,
 }
@@ -109,6 +112,7 @@ impl Side {
             forger: None,
             replays: Replays::new(0),
             encapsulation: Encapsulation::Ip,
+            is_translated: false,
             id: None,
             events: Vec::new(),
             received: Vec::new(),
@@ -195,11 +199,14 @@ impl Host for Side {
                         at: now,
                         from: transmit.source,
                         to,
+                        over: transmit.destination.encapsulation,
                         octets: buffer[start..].to_vec(),
                         dscp: transmit.dscp,
                     });
                 }
-                return Some(outgoing);
+                if !self.is_translated || transmit.destination.encapsulation == self.encapsulation {
+                    return Some(outgoing);
+                }
             }
             buffer.truncate(start);
         }

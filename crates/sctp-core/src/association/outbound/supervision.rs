@@ -6,8 +6,8 @@ use core::time::Duration;
 use sctp_wire::{ChunkBuf, ChunkType, HeartbeatInfo};
 use virtual_time::Instant;
 
-use super::Outbound;
 use super::autoclose::Usage;
+use super::{Outbound, Whereabouts};
 use crate::association::AssociationState as S;
 use crate::association::control::Bundling;
 use crate::association::session::Session;
@@ -60,30 +60,39 @@ impl Supervision {
 }
 
 impl Outbound {
-    /// Takes in a HEARTBEAT ACK: the answer to a HEARTBEAT, or to a probe of the path MTU.
+    /// Takes in a HEARTBEAT ACK that came on a path: the answer to a HEARTBEAT, also to one that asked whether the peer is at
+    /// another port, or to a probe of the path MTU.
     pub(in crate::association) fn on_heartbeat_ack(
         &mut self,
-        now: Instant,
+        (now, came_on): (Instant, PathIndex),
         ack: HeartbeatInfo<'_>,
         session: &mut Session,
-    ) {
+    ) -> Whereabouts {
         let sent = Heartbeat::parse(ack.info).filter(|(path, _)| self.paths.contains(*path));
         if let Some((path, nonce)) = sent
             && let Some(next) = self.on_mtu_ack(path, nonce)
         {
             self.answered(now, path, Answer::Verified, session);
-            return self.apply_mtu(now, path, next);
+            self.apply_mtu(now, path, next);
+            return Whereabouts::Known;
+        }
+        if let Some((path, nonce)) = sent
+            && path == came_on
+            && self.on_port_answer(now, path, nonce, session) == Whereabouts::New
+        {
+            return Whereabouts::New;
         }
         let answer = sent.and_then(|(path, nonce)| {
             self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
         });
         let Some((path, rtt)) = answer else {
             session.counters.note().discarded.unexpected_heartbeat_acks += 1;
-            return;
+            return Whereabouts::Known;
         };
         self.paths.on_measurement(path, now, rtt);
         self.answered(now, path, Answer::Verified, session);
         self.schedule_heartbeat(now, path, session);
+        Whereabouts::Known
     }
 
     /// Answers a HEARTBEAT: it is echoed unchanged, with what stands behind the information, while data may flow (RFC 9260

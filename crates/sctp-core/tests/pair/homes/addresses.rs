@@ -287,7 +287,7 @@ fn robustness_23_two_clients_behind_one_nat_are_two_associations() {
     }
     assert_eq!(pair.count(End::Right, is_up), 2);
     assert_eq!(pair.side(End::Right).endpoint.association_count(), 2);
-    // The port of one changes (RFC 6951 §5.4); its packets are still told by the tag, and it can be found by the new one.
+    // The port of one changes (RFC 6951 §5.4); its packets are still told by the tag.
     let moved = Destination::from(std::net::SocketAddr::from(([192, 0, 2, 1], 50_000)));
     hands[1].source = moved;
     hands[1].data(&mut pair, 0, 10);

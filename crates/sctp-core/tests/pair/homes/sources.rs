@@ -3,10 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use sctp_core::{Datagram, Destination, Ecn, Encapsulation, Offer, PathId};
+use sctp_core::{Offer, PathId};
 
-use crate::by_hand::with_tag;
-use crate::net::{End, LEFT, LEFT_PORT, Pair, RIGHT, RIGHT_PORT, Setup, Side, ms, ordered};
+use crate::net::{End, LEFT, Pair, RIGHT, Setup, Side, ms, ordered};
 
 const STANDBY: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 9));
 
@@ -118,27 +117,4 @@ fn who_asks_for_another_primary_address_sends_from_it() {
     pair.with(End::Left, ask).unwrap();
     pair.run_ms(100);
     assert_eq!(source(&pair), Some(STANDBY));
-}
-
-/// RFC 6951 §5.4: a NAT between the two has one port for each address of this host, and lets nobody else in there.
-#[test]
-fn port_of_a_nat_belongs_to_the_address_that_was_sent_to() {
-    let mut pair = begin(setup().in_udp());
-    let tag = pair.side(End::Right).sent.last().unwrap().packet().verification_tag.get();
-    let ask = with_tag(RIGHT_PORT, LEFT_PORT, tag, |writer| writer.heartbeat(b"text").unwrap());
-    let port = |port| Destination { address: RIGHT, encapsulation: Encapsulation::Udp { port } };
-    for (local, from, expected) in [(STANDBY, 4001, 9899), (LEFT, 4002, 4002)] {
-        let answer = pair.with(End::Left, |side, now| {
-            let ecn = Ecn::NotEct;
-            let datagram = Datagram { source: port(from), local: Some(local), ecn, payload: &ask };
-            side.endpoint.handle_packet(now, datagram);
-            side.endpoint.poll_transmit(now, &mut Vec::new()).unwrap()
-        });
-        assert_eq!((answer.source, answer.destination), (Some(local), port(from)));
-        pair.with(End::Left, |side, now| {
-            side.endpoint.send(now, side.id.unwrap(), ordered(0, 0, 10)).unwrap();
-            let data = side.endpoint.poll_transmit(now, &mut Vec::new()).unwrap();
-            assert_eq!((data.source, data.destination), (Some(LEFT), port(expected)));
-        });
-    }
 }
