@@ -65,7 +65,7 @@ pub enum ConfigError {
     )]
     AuthenticationOff,
     /// A start-up is chosen that spreads packets, and packets are not to be spread.
-    #[error("congestion.start_up is to resume, which needs congestion.pacing; switch that on")]
+    #[error("congestion.start_up is to resume or to probe, which needs congestion.pacing; switch that on")]
     NeedsPacing,
 }
 

@@ -13,6 +13,7 @@
 //! | `addresses` | paths that go and come with the addresses of both ends |
 //! | `rebinding` | the peer's UDP port, which NATs change |
 //! | `mtu` | probing for the largest packets a path carries |
+//! | `train` | measuring what a path carries, before data moves there |
 //! | `supervision`, `autoclose` | whether paths and peer are still there (RFC 9260 §8), and anybody uses them (RFC 6458 §8.1.8) |
 //!
 //! Does not know the state machine: whoever calls says in which state the association is.
@@ -27,6 +28,7 @@ mod mtu;
 mod progress;
 mod rebinding;
 mod supervision;
+mod train;
 mod watch;
 mod write;
 

@@ -1,11 +1,11 @@
 //! The only place where octets leave: asks what is due and fills packets.
 //!
 //! [`due`](Association::due) alone decides, in this order: control chunks → SACK → FORWARD TSN → retransmissions →
-//! tail-loss probe → new data. What else goes the same way comes along in the packet. When nothing is due a probe of the path
-//! MTU may go, in a packet of its own.
+//! tail-loss probe → new data. What else goes the same way comes along in the packet. When nothing is due a train of packets
+//! that measures a path may go, or a probe of the path MTU, in packets of their own.
 
 mod envelope;
-mod mtu_probe;
+mod probe;
 #[cfg(test)]
 mod tests;
 
@@ -71,7 +71,8 @@ impl Association {
             }
         }
         self.settle_when_idle(now);
-        let is_all = self.write_mtu_probes(now, limit, &mut packets, buffer, each);
+        let is_all = self.write_trains(now, limit, &mut packets, buffer, each)
+            && self.write_mtu_probes(now, limit, &mut packets, buffer, each);
         Transmitted { packets, is_all }
     }
 

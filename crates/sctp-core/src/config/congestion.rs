@@ -25,8 +25,8 @@ pub struct CongestionConfig {
     /// How long a queue this association may keep on its paths. Default [`StandingQueue::Unbounded`]; bound it where
     /// messages of priority travel beside bulk.
     pub standing_queue: StandingQueue,
-    /// How data begins on a path that it moves to. Default [`StartUp::SlowStart`]; [`StartUp::RESUME`] is for mobile hosts that
-    /// carry a stream of messages, such as pictures or speech, from network to network.
+    /// How data begins on a path that it moves to. Default [`StartUp::SlowStart`]; [`StartUp::RESUME`] and
+    /// [`StartUp::PROBE`] are for mobile hosts that carry a stream of messages, such as pictures or speech, from network to network.
     pub start_up: StartUp,
     /// The amount that may be sent after a timeout until something is acknowledged. Default
     /// [`AfterTimeout::OnePacket`]; [`AfterTimeout::Window`] is for comparisons with older stacks.
@@ -35,7 +35,9 @@ pub struct CongestionConfig {
 
 impl CongestionConfig {
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
-        let StartUp::Resume { most_bytes } = self.start_up else { return Ok(()) };
+        let (StartUp::Resume { most_bytes } | StartUp::Probe { most_bytes }) = self.start_up else {
+            return Ok(());
+        };
         at_least("congestion.start_up.most_bytes", most_bytes as usize, 1)?;
         at_most("congestion.start_up.most_bytes", most_bytes as usize, 16 << 20)?;
         if self.pacing == Pacing::Off { Err(ConfigError::NeedsPacing) } else { Ok(()) }
@@ -136,11 +138,23 @@ pub enum StartUp {
         /// Octets that the window has at most by this. At least 1, at most 16 MiB.
         most_bytes: u32,
     },
+    /// As [`Resume`](Self::Resume), but from no more than the path was seen to carry within a round trip: a train of ten packets
+    /// (HEARTBEAT with PAD, 14,600 octets at most) goes there when its address is confirmed while data is carried elsewhere, and
+    /// again when data moves there more than ten seconds later; one a second at most. Where data has moved before its answers
+    /// are there, it begins in slow start and goes on with them; where half of them are missing, it stays there.
+    ///
+    /// For mobile hosts in networks that nobody knows.
+    Probe {
+        /// Octets that the window has at most by this. At least 1, at most 16 MiB.
+        most_bytes: u32,
+    },
 }
 
 impl StartUp {
     /// From what was used before, and from 512 KiB at most.
     pub const RESUME: Self = Self::Resume { most_bytes: 512 << 10 };
+    /// From what was used before and what the path was seen to carry, and from 512 KiB at most.
+    pub const PROBE: Self = Self::Probe { most_bytes: 512 << 10 };
 }
 
 /// The congestion window before anything was acknowledged.

@@ -85,7 +85,7 @@ impl PathStatistics {
         tell_of!(tell, "path", PathCounters = &self.counters;
             packets_sent packets_received timeouts recoveries mtu_probes black_holes probes recoveries_undone heartbeats heartbeats_unanswered rebindings_asked rebindings rebindings_over_limit zero_checksums_sent;);
         tell_of!(tell, "path.congestion", CongestionCounters = &self.congestion;
-            unused_cuts unvalidated_losses resumed retreats paced;);
+            unused_cuts unvalidated_losses resumed retreats paced trains;);
     }
 }
 

@@ -92,6 +92,8 @@ pub struct CongestionCounters {
     pub retreats: u64,
     /// Times data had to wait for the pacer.
     pub paced: u64,
+    /// Trains of packets sent to measure what the path carries ([`StartUp::Probe`](crate::StartUp::Probe)).
+    pub trains: u64,
 }
 
 /// The counts of a path.

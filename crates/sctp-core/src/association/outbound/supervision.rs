@@ -82,6 +82,12 @@ impl Outbound {
         {
             return Whereabouts::New;
         }
+        if let Some((path, nonce)) = sent
+            && self.on_train_answer(now, path, nonce)
+        {
+            self.answered(now, path, Answer::Verified, session);
+            return Whereabouts::Known;
+        }
         let answer = sent.and_then(|(path, nonce)| {
             self.paths.path_mut(path).heartbeat.on_ack(now, nonce).map(|rtt| (path, rtt))
         });
@@ -141,6 +147,7 @@ impl Outbound {
         tell_path_state(self.paths.id(path), was, state, session);
         if state == PathState::Active {
             self.begin_mtu_search(now, path);
+            self.measure_before_use(now, path);
         }
         // What was asked before the path came back is answered by that.
         let _asked = self.paths.path_mut(path).heartbeat.expire();

@@ -6,6 +6,7 @@
 //! | `delivery` | how fast a path has carried data of late |
 //! | `validation` | what becomes of a window that is not used (RFC 7661) |
 //! | `resume` | the start-up of a path that data moves to |
+//! | `train` | what such a path carries, by a train of packets |
 //! | `pacer` | when the next packet may leave |
 //! | `window` | what the rest of an association sees: [`Congestion`], one per path |
 //!
@@ -18,6 +19,7 @@ mod pacer;
 mod resume;
 mod rfc9260;
 mod standing;
+mod train;
 mod validation;
 mod westwood;
 mod window;

@@ -5,17 +5,19 @@
 //! |---|---|---|
 //! | reconnaissance | data moves here | as slow start has it, until a round trip of this path is known |
 //! | unvalidated | a round trip is known | as much as the application used within one, spread over it |
-//! | validating | something of that was acknowledged | what was in flight then, and what that brings |
+//! | validating | something sent since was acknowledged | what was in flight then, and what that brings |
 //! | safe retreat | something of it is lost, or marked | half of what was acknowledged |
 //!
 //! What the path would have got from slow start it gets in any case: no window here is below the initial one. A path of
-//! which data was acknowledged within the last seconds keeps the window it has.
+//! which data was acknowledged within the last seconds keeps the window it has. With a [`Train`] reconnaissance lasts until
+//! what the path carries is known, too, and the window is that of a round trip at most; without an answer it is slow start.
 
 use core::time::Duration;
 
 use virtual_time::Instant;
 
 use super::Acknowledged;
+use super::train::{Measured, Train};
 
 /// The octets that a path carried of late, in slots of time: how much an application uses.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +66,16 @@ impl Carried {
         if is_limited { most / 2 } else { most }
     }
 
+    /// Returns when anything was carried last, to the slot.
+    fn until(&self) -> Instant {
+        Instant::EPOCH + Duration::from_nanos(self.last.saturating_mul(SLOT_NANOS))
+    }
+
+    /// Returns whether anything was carried.
+    pub(crate) fn is_any(&self) -> bool {
+        self.last > 0
+    }
+
     /// Returns whether this path was in use until shortly before another one was last.
     fn is_as_recent_as(&self, other: &Self) -> bool {
         self.last > 0 && other.last.saturating_sub(self.last) < SLOTS as u64
@@ -74,6 +86,8 @@ impl Carried {
 #[derive(Clone, Debug)]
 pub(super) struct Resume {
     most_bytes: usize,
+    /// The measurement of the path, if one is asked for.
+    train: Option<Train>,
     usage: Carried,
     phase: Phase,
 }
@@ -84,7 +98,10 @@ enum Phase {
     /// The window is as the controller has it.
     Normal,
     Reconnaissance(Carried),
-    Unvalidated,
+    /// Octets that were in flight when the window was enlarged: they say nothing about it.
+    Unvalidated {
+        before: usize,
+    },
     /// Octets acknowledged since the window was enlarged, and those of its flight that are still to be.
     Validating {
         acked: usize,
@@ -94,7 +111,22 @@ enum Phase {
 
 impl Resume {
     pub(super) fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, usage: Carried::NONE, phase: Phase::Normal }
+        Self { most_bytes, train: None, usage: Carried::NONE, phase: Phase::Normal }
+    }
+
+    /// Creates the start-up of a path that is measured by a train before.
+    pub(super) fn measured(most_bytes: usize) -> Self {
+        Self { train: Some(Train::default()), ..Self::new(most_bytes) }
+    }
+
+    /// Returns the measurement of the path, if one is asked for.
+    #[inline]
+    pub(super) fn train(&self) -> Option<&Train> {
+        self.train.as_ref()
+    }
+
+    pub(super) fn train_mut(&mut self) -> Option<&mut Train> {
+        self.train.as_mut()
     }
 
     pub(super) fn usage(&self) -> &Carried {
@@ -103,28 +135,46 @@ impl Resume {
 
     /// Data moves here from a path that was used like this; returns the window it begins with, if a round trip is known.
     pub(super) fn begin(&mut self, used: &Carried, srtt: Option<Duration>, cwnd: usize) -> Option<usize> {
-        if used.last == 0 || self.usage.is_as_recent_as(used) {
+        if !used.is_any() || self.usage.is_as_recent_as(used) {
             return None;
         }
         self.phase = Phase::Reconnaissance(*used);
-        self.resume(srtt?, cwnd)
+        let now = used.until();
+        if let Some(train) = &mut self.train {
+            train.want(now);
+        }
+        self.resume(now, srtt?, (cwnd, 0))
     }
 
     /// The network behind the path is another one: what it carried before says what is wanted of it now.
     pub(super) fn begin_anew(&mut self) {
         let used = core::mem::replace(&mut self.usage, Carried::NONE);
         self.phase = Phase::Reconnaissance(used);
+        if let Some(train) = self.train.as_mut().filter(|_| used.is_any()) {
+            train.want_anew();
+        }
     }
 
-    /// A round trip of this path is known. A window that is large enough already is one as any.
-    fn resume(&mut self, srtt: Duration, cwnd: usize) -> Option<usize> {
+    /// A round trip of this path is known, and may be what it carries. A window that is large enough already is one as any.
+    pub(super) fn resume(
+        &mut self,
+        now: Instant,
+        srtt: Duration,
+        (cwnd, flight): (usize, usize),
+    ) -> Option<usize> {
         let Phase::Reconnaissance(used) = self.phase else { return None };
         if srtt.is_zero() {
             return None;
         }
-        let octets = used.within(srtt).min(self.most_bytes);
+        let carried = match self.train.map(|train| train.measured(now)) {
+            None => usize::MAX,
+            Some(Measured::Soon) => return None,
+            Some(Measured::Nothing) => 0,
+            Some(Measured::Rate(rate)) => octets_in(rate, srtt),
+        };
+        let octets = used.within(srtt).min(self.most_bytes).min(carried);
         let is_more = octets > cwnd;
-        self.phase = if is_more { Phase::Unvalidated } else { Phase::Normal };
+        self.phase = if is_more { Phase::Unvalidated { before: flight } } else { Phase::Normal };
         is_more.then_some(octets)
     }
 
@@ -142,10 +192,17 @@ impl Resume {
                 self.phase = Phase::Normal;
                 None
             }
-            Phase::Reconnaissance(_) => self.resume(acked.srtt, cwnd).map(Step::AtLeast),
-            Phase::Unvalidated => {
+            Phase::Reconnaissance(_) => {
+                let flight = acked.flight_before.saturating_sub(acked.bytes);
+                self.resume(acked.now, acked.srtt, (cwnd, flight)).map(Step::AtLeast)
+            }
+            Phase::Unvalidated { before } if acked.bytes <= *before => {
+                *before -= acked.bytes;
+                None
+            }
+            Phase::Unvalidated { before } => {
                 let left = acked.flight_before.saturating_sub(acked.bytes);
-                self.phase = Phase::Validating { acked: acked.bytes, left };
+                self.phase = Phase::Validating { acked: acked.bytes - *before, left };
                 Some(Step::AtMost(acked.flight_before))
             }
             Phase::Validating { acked: so_far, left } => {
@@ -163,7 +220,7 @@ impl Resume {
     pub(super) fn on_loss(&mut self) -> Option<usize> {
         let acked = match core::mem::replace(&mut self.phase, Phase::Normal) {
             Phase::Normal | Phase::Reconnaissance(_) => return None,
-            Phase::Unvalidated => 0,
+            Phase::Unvalidated { .. } => 0,
             Phase::Validating { acked, .. } => acked,
         };
         Some(acked / 2)
@@ -172,7 +229,7 @@ impl Resume {
     /// Returns whether nothing has come back of the enlarged window yet.
     #[inline]
     pub(super) fn is_unvalidated(&self) -> bool {
-        matches!(self.phase, Phase::Unvalidated)
+        matches!(self.phase, Phase::Unvalidated { .. })
     }
 }
 
@@ -181,6 +238,12 @@ impl Resume {
 pub(super) enum Step {
     AtLeast(usize),
     AtMost(usize),
+}
+
+/// Returns the octets that such a rate, in octets per second, brings within a time.
+fn octets_in(rate: u64, time: Duration) -> usize {
+    let octets = u128::from(rate) * time.as_nanos() / 1_000_000_000;
+    usize::try_from(octets).unwrap_or(usize::MAX)
 }
 
 /// Returns the number of the slot that a time belongs to.
@@ -208,6 +271,8 @@ mod tests {
     const RTT: Duration = Duration::from_millis(200);
     /// 30 pictures a second of 30,000 octets.
     const PICTURE: usize = 30_000;
+    /// The time at which data moves to the path.
+    const MOVED: Instant = Instant::from_millis(4500);
     /// The window that the path has by itself.
     const WINDOW: usize = 4_380;
 
@@ -283,6 +348,16 @@ mod tests {
             resume.on_acknowledged(&acked(5000, 1000, 4000), true, WINDOW),
             Some(Step::AtLeast(8 * PICTURE))
         );
+        assert_eq!(
+            resume.on_acknowledged(&acked(5001, 3000, 5000), true, 8 * PICTURE),
+            None,
+            "what was in flight before says nothing"
+        );
+        assert!(resume.is_unvalidated());
+        assert_eq!(
+            resume.on_acknowledged(&acked(5200, 1000, PICTURE), true, 8 * PICTURE),
+            Some(Step::AtMost(PICTURE))
+        );
         let mut lossy = Resume::new(512 << 10);
         let _unknown = lossy.begin(used(false).usage(), None, WINDOW);
         let recovering = Acknowledged { in_recovery: true, ..acked(5000, 1000, 4000) };
@@ -317,5 +392,49 @@ mod tests {
         idle.begin_anew();
         assert_eq!(idle.on_acknowledged(&acked(5000, 1000, 2000), false, WINDOW), None);
         assert_eq!(idle.on_loss(), None, "nothing was resumed");
+    }
+
+    /// A path that is measured and that data has moved to, whose train came back in so many milliseconds.
+    fn measured_in(ms: u64) -> (Resume, Option<usize>) {
+        let mut resume = Resume::measured(512 << 10);
+        resume.train_mut().unwrap().want(Instant::from_millis(4000));
+        let sent = Instant::from_millis(4000);
+        assert!(resume.train_mut().unwrap().begin(sent, 7, 1460, Duration::from_secs(1)));
+        for place in 0..10 {
+            assert_eq!(resume.train_mut().unwrap().next(), Some((1460, 7 + place)));
+        }
+        for place in 0..10 {
+            let now = Instant::from_millis(4200 + place * ms / 9);
+            assert!(resume.train_mut().unwrap().on_answer(now, 7 + place));
+        }
+        let octets = resume.begin(used(false).usage(), Some(RTT), WINDOW);
+        (resume, octets)
+    }
+
+    #[test]
+    fn measured_path_begins_with_what_it_carries_and_no_more_than_is_wanted() {
+        assert_eq!(measured_in(9).1, Some(8 * PICTURE));
+        assert_eq!(measured_in(36).1, Some(73_000), "4 ms for a packet: 365 kB/s");
+        let (mut narrow, octets) = measured_in(900);
+        assert_eq!(octets, None, "2,920 octets in a round trip are less than the window");
+        assert_eq!(narrow.on_loss(), None, "slow start is by its own rules");
+    }
+
+    #[test]
+    fn path_whose_measurement_is_under_way_goes_on_with_it_and_without_answers_in_slow_start() {
+        let mut resume = Resume::measured(512 << 10);
+        assert_eq!(resume.begin(used(false).usage(), Some(RTT), WINDOW), None);
+        assert!(resume.train().unwrap().is_due(MOVED));
+        assert!(resume.train_mut().unwrap().begin(MOVED, 7, 1460, Duration::from_millis(300)));
+        while resume.train_mut().unwrap().next().is_some() {}
+        assert_eq!(resume.on_acknowledged(&acked(4700, 1000, 4000), true, WINDOW), None);
+        let mut lost = resume.clone();
+        assert_eq!(lost.on_acknowledged(&acked(4800, 1000, 4000), true, WINDOW), None);
+        assert!(matches!(lost.phase, Phase::Normal));
+        for place in 0..10 {
+            let now = Instant::from_millis(4700 + place);
+            assert!(resume.train_mut().unwrap().on_answer(now, 7 + place));
+        }
+        assert_eq!(resume.resume(Instant::from_millis(4709), RTT, (WINDOW, 0)), Some(8 * PICTURE));
     }
 }

@@ -144,6 +144,7 @@ impl Congestion {
             resume: match config.start_up {
                 StartUp::SlowStart => None,
                 StartUp::Resume { most_bytes } => Some(Box::new(Resume::new(most_bytes as usize))),
+                StartUp::Probe { most_bytes } => Some(Box::new(Resume::measured(most_bytes as usize))),
             },
             is_probing: false,
             before_cut: None,
@@ -186,6 +187,57 @@ impl Congestion {
             self.srtt = srtt.unwrap_or_default();
             self.take(Step::AtLeast(octets));
         }
+    }
+
+    /// Data may move here soon: what the path carries is to be known, if a start-up asks for that.
+    pub(crate) fn measure(&mut self, now: Instant) {
+        if let Some(train) = self.resume.as_mut().and_then(|resume| resume.train_mut()) {
+            train.want(now);
+        }
+    }
+
+    /// Returns whether a train of packets is to leave now.
+    #[inline]
+    pub(crate) fn wants_train(&self, now: Instant) -> bool {
+        self.resume.as_ref().and_then(|resume| resume.train()).is_some_and(|train| train.is_due(now))
+    }
+
+    /// The next packet of a train leaves, which begins with it if none is leaving: returns its size and nonce. What has not come back
+    /// after `patience` is lost.
+    pub(crate) fn next_of_train(
+        &mut self,
+        now: Instant,
+        fresh_nonce: u64,
+        packet_bytes: usize,
+        patience: Duration,
+    ) -> Option<(usize, u64)> {
+        let train = self.resume.as_mut().and_then(|resume| resume.train_mut())?;
+        if train.begin(now, fresh_nonce, packet_bytes, patience) {
+            self.counters.note().trains += 1;
+        }
+        train.next()
+    }
+
+    /// Takes in the nonce of a HEARTBEAT ACK; returns whether it answers a packet of the train. Data that has moved here goes on
+    /// with what the path carries as soon as that is known.
+    pub(crate) fn on_train_answer(
+        &mut self,
+        now: Instant,
+        nonce: u64,
+        (srtt, flight): (Option<Duration>, usize),
+    ) -> bool {
+        let cwnd = self.cwnd();
+        let Some(resume) = &mut self.resume else { return false };
+        if !resume.train_mut().is_some_and(|train| train.on_answer(now, nonce)) {
+            return false;
+        }
+        if let Some(srtt) = srtt
+            && let Some(octets) = resume.resume(now, srtt, (cwnd, flight))
+        {
+            self.srtt = srtt;
+            self.take(Step::AtLeast(octets));
+        }
+        true
     }
 
     /// Makes the window what a start-up wants it to be; never smaller than slow start would begin with.

@@ -1,10 +1,11 @@
-//! Packets that try whether a path carries so much (RFC 8899 §6.2.1.2).
+//! Packets of HEARTBEAT and PAD: they try whether a path carries such a size (RFC 8899 §6.2.1.2), or how fast it carries them.
 
 use sctp_wire::{CHUNK_HEADER_BYTES, COMMON_HEADER_BYTES, PacketWriter, VerificationTag};
 use virtual_time::Instant;
 
 use super::envelope::Envelope;
 use crate::association::Association;
+use crate::config::StartUp;
 use crate::path::Heartbeat;
 use crate::transmit::{PathIndex, Transmit};
 
@@ -32,6 +33,36 @@ impl Association {
         true
     }
 
+    /// Writes trains of packets that measure paths, one packet behind the other; returns whether that is all.
+    pub(super) fn write_trains(
+        &mut self,
+        now: Instant,
+        limit: usize,
+        packets: &mut usize,
+        buffer: &mut Vec<u8>,
+        each: &mut dyn FnMut(Transmit),
+    ) -> bool {
+        if !matches!(self.session.config.congestion.start_up, StartUp::Probe { .. }) {
+            return true;
+        }
+        while let Some((path, tag)) =
+            self.outbound.train_path(now, self.session.state.name()).zip(self.session.peer.peer_tag)
+        {
+            if *packets >= limit {
+                return false;
+            }
+            let nonce = self.session.nonces.u64();
+            let Some((size, nonce)) = self.outbound.next_of_train(now, path, nonce) else { break };
+            let envelope = Envelope::of_probe(path, tag, size, &self.session);
+            let Some(writer) = fill(envelope.open(buffer), &Heartbeat::info(path, nonce), size) else {
+                break;
+            };
+            each(self.finish_packet(&envelope, writer));
+            *packets += 1;
+        }
+        true
+    }
+
     fn write_mtu_probe(
         &mut self,
         now: Instant,
@@ -47,7 +78,7 @@ impl Association {
     }
 }
 
-/// Writes HEARTBEAT and PAD, together as large as the size that is tried (RFC 8899 §6.2.1.2).
+/// Writes HEARTBEAT and PAD, together as large as the packet is to be (RFC 8899 §6.2.1.2).
 fn fill<'b>(mut writer: PacketWriter<'b>, info: &[u8], limit: usize) -> Option<PacketWriter<'b>> {
     writer.heartbeat(info).ok()?;
     // What is left beside HEARTBEAT, and beside AUTH where the peer wants that (RFC 4895).

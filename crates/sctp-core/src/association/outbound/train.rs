@@ -1,0 +1,57 @@
+//! Trains of packets that measure what a path carries: when they go, and what their answers change.
+
+use virtual_time::Instant;
+
+use super::Outbound;
+use crate::association::AssociationState;
+use crate::event::PathState;
+use crate::path::Path;
+use crate::transmit::PathIndex;
+
+impl Outbound {
+    /// A path works (again) to which data may move: what it carries is measured, if a start-up asks for that and data is carried
+    /// elsewhere.
+    pub(super) fn measure_before_use(&mut self, now: Instant, path: PathIndex) {
+        let current = self.paths.for_data();
+        let is_carrying = self.paths.path(current).congestion.usage().is_some_and(|usage| usage.is_any());
+        if path != current && is_carrying {
+            self.paths.path_mut(path).congestion.measure(now);
+        }
+    }
+
+    /// Returns the path that a train of packets is to be sent on now.
+    pub(in crate::association) fn train_path(
+        &self,
+        now: Instant,
+        state: AssociationState,
+    ) -> Option<PathIndex> {
+        if !state.sends_data() || state.is_setting_up() {
+            return None;
+        }
+        let wants = |path: &&Path| path.state == PathState::Active && path.congestion.wants_train(now);
+        self.paths.iter().find(wants).map(|path| path.index)
+    }
+
+    /// Returns the octets and the nonce of the next packet of a train on a path; the first has the fresh nonce.
+    pub(in crate::association) fn next_of_train(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        fresh_nonce: u64,
+    ) -> Option<(usize, u64)> {
+        let entry = self.paths.path_mut(path);
+        let (size, patience) = (entry.packet_bytes(), entry.rto.without_back_off());
+        entry.congestion.next_of_train(now, fresh_nonce, size, patience)
+    }
+
+    /// Takes in the nonce of a HEARTBEAT ACK; returns whether it answers a packet of a train.
+    pub(super) fn on_train_answer(&mut self, now: Instant, path: PathIndex, nonce: u64) -> bool {
+        let flight = self.sender.flight(path);
+        let entry = self.paths.path_mut(path);
+        let (srtt, mut is_answer) = (entry.rto.srtt(), false);
+        entry.change_window("path measured", |congestion| {
+            is_answer = congestion.on_train_answer(now, nonce, (srtt, flight));
+        });
+        is_answer
+    }
+}
