@@ -51,8 +51,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DURATION", value_parser = parse_positive_duration, help_heading = "Workload")]
     deadline: Option<Duration>,
     /// The client goes on in another network in mid-run, from the path above: at=5s, overlap=1s (both links work for so long) or gap=500ms (none
-    /// does), rtt=30ms, and of the new link loss=1%, rate=20mbit, queue=50p; start_up=resume has SCTP begin there with what it used before; in
-    /// the simulator, over sctp, tcp (which connects again) and quic (which migrates)
+    /// does), rtt=30ms, and of the new link loss=1%, rate=20mbit, queue=50p; start_up=resume has SCTP begin there with what it used before,
+    /// start_up=probe with no more of it than a train of packets shows to be carried; in the simulator, over sctp, tcp (which connects again) and quic (which migrates)
     #[arg(long, value_name = "KEY=VALUE,...", help_heading = "Path")]
     handover: Option<Handover>,
     /// The backend: namespaces (real packets, kernel TCP), simulator (virtual time, no rights needed), or auto,

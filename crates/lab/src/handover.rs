@@ -6,6 +6,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use netem::{Impairments, InvalidImpairments};
+use sctp_core::StartUp;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
@@ -20,8 +21,8 @@ pub struct Handover {
     pub coverage: Coverage,
     /// The new link impairs packets so, in both directions.
     pub link: Impairments,
-    /// Whether SCTP begins on the new path with what it used before, instead of in slow start. Default no.
-    pub is_resumed: bool,
+    /// How SCTP begins on the new path. Default [`StartUp::SlowStart`].
+    pub start_up: StartUp,
 }
 
 /// Whether a moving client is in both networks for a while.
@@ -134,12 +135,15 @@ impl Handover {
             ..Impairments::default()
         };
         link.validate().map_err(HandoverError::Link)?;
-        let is_resumed = match values.get("start_up").map(String::as_str) {
-            None | Some("off") => false,
-            Some("resume") => true,
-            Some(other) => return Err(HandoverError::value("start_up", other, "that is off or resume")),
+        let start_up = match values.get("start_up").map(String::as_str) {
+            None | Some("off") => StartUp::SlowStart,
+            Some("resume") => StartUp::RESUME,
+            Some("probe") => StartUp::PROBE,
+            Some(other) => {
+                return Err(HandoverError::value("start_up", other, "that is off, resume or probe"));
+            }
         };
-        Ok(Self { at, coverage, link, is_resumed })
+        Ok(Self { at, coverage, link, start_up })
     }
 }
 
@@ -208,7 +212,12 @@ impl fmt::Display for Handover {
         if let Some(queue) = queue {
             write!(f, ",queue={queue}")?;
         }
-        write!(f, ",start_up={}", if self.is_resumed { "resume" } else { "off" })
+        let start_up = match self.start_up {
+            StartUp::Resume { .. } => "resume",
+            StartUp::Probe { .. } => "probe",
+            _ => "off",
+        };
+        write!(f, ",start_up={start_up}")
     }
 }
 
@@ -233,7 +242,7 @@ mod tests {
         let table: Handover =
             toml::from_str("at = \"2s\"\noverlap = \"1s\"\nrtt = \"30ms\"\nloss = 0.01").unwrap();
         assert_eq!((table.leaves_at(), table.arrives_at()), (Duration::from_secs(3), Duration::from_secs(2)));
-        assert!(!table.is_resumed);
+        assert_eq!(table.start_up, StartUp::SlowStart);
     }
 
     #[test]
@@ -249,7 +258,7 @@ mod tests {
             ("at=5s,gap=1s,rtt=30", "rtt '30'"),
             ("at=5s,gap=1s,rtt=30ms,rate=fast", "rate 'fast'"),
             ("at=5s,gap=1s,rtt=30ms,queue=50p", "the new link: "),
-            ("at=5s,gap=1s,rtt=30ms,start_up=fast", "start_up 'fast': that is off or resume"),
+            ("at=5s,gap=1s,rtt=30ms,start_up=fast", "start_up 'fast': that is off, resume or probe"),
             ("at=5s,at=6s,gap=1s,rtt=30ms", "`at` is there twice"),
             ("at=5s,gap=1s,rtt=30ms,mtu=1", "`mtu` is no key of a handover: there are at, overlap"),
         ] {

@@ -85,9 +85,10 @@ fn what_was_used_before_spares_the_penalty_of_slow_start() {
             .replace("deadline", "message = 30000\n    sctp.send_buffer = 16777216\n    sctp.receive_window = 4194304\n    deadline");
         run(&pictures).counts.frames.unwrap().handover.unwrap().penalty.unwrap()
     };
-    let (off, resumed) = (penalty("off"), penalty("resume"));
+    let [off, resumed, measured] = ["off", "resume", "probe"].map(penalty);
     assert!(off > Duration::from_millis(500), "{off:?}");
     assert!(resumed * 3 < off, "{resumed:?} of {off:?}");
+    assert!(measured * 3 < off, "{measured:?} of {off:?}, by a path that was measured before");
 }
 
 #[test]

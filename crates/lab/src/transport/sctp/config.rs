@@ -1,6 +1,6 @@
 //! The parameters of an association: a profile, what a flow needs, and what its plan changes.
 
-use sctp_core::{AssociationConfig, Buffers, Offer, Profile, StartUp, Streams, UnknownProfile};
+use sctp_core::{AssociationConfig, Buffers, Offer, Profile, Streams, UnknownProfile};
 use workload::MessageSize;
 
 use crate::handover::Handover;
@@ -41,9 +41,7 @@ pub(super) fn for_handover(config: &mut AssociationConfig, handover: &Handover) 
     config.extensions.dynamic_addresses = Offer::On;
     // The peer was asked in vain in the new network before the client was there; it is asked anew without waiting for the end of that RTO.
     config.heartbeat.max_burst = 4;
-    if handover.is_resumed {
-        config.congestion.start_up = StartUp::RESUME;
-    }
+    config.congestion.start_up = handover.start_up;
     config.validate().map_err(|error| error.to_string())
 }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use models::resequencing;
 use netsim::sctp::SctpHost;
-use sctp_core::{Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
+use sctp_core::{Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort, StartUp};
 use virtual_time::Instant;
 
 pub use self::carrier::{Carrier, EncapsulationPorts};
@@ -25,7 +25,7 @@ use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
     TransportError, TransportFacts,
 };
-use crate::handover::Handover;
+use crate::handover::{Coverage, Handover};
 use crate::lanes::Order;
 use crate::transport::{FlowError, FlowPlan, RealError};
 
@@ -157,6 +157,11 @@ fn roaming(ends: &Ends<'_>, handover: &Handover) -> Option<Roaming> {
         leaves: Some((Instant::EPOCH + handover.leaves_at(), *old)),
         arrives: Some((Instant::EPOCH + handover.arrives_at(), *new)),
         to: Some(*peer),
+        measures: matches!(
+            (handover.start_up, handover.coverage),
+            (StartUp::Probe { .. }, Coverage::Overlap(_))
+        ),
+        measured: None,
         local: *new,
     })
 }

@@ -148,6 +148,7 @@ impl WindowOptions {
         config.congestion.start_up = match self.start_up {
             Some(StartUpName::SlowStart) => sctp_core::StartUp::SlowStart,
             Some(StartUpName::Resume) => sctp_core::StartUp::RESUME,
+            Some(StartUpName::Probe) => sctp_core::StartUp::PROBE,
             None => config.congestion.start_up,
         };
     }
@@ -161,6 +162,8 @@ pub enum StartUpName {
     SlowStart,
     /// Data begins with what was used on the path before, of 512 KiB at most.
     Resume,
+    /// As by `resume`, but with no more than a train of packets has shown the path to carry.
+    Probe,
 }
 
 /// The rule for a congestion window that is not used.

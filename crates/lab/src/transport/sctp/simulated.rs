@@ -4,8 +4,8 @@ use core::net::IpAddr;
 
 use netsim::sctp::{Application, SctpHost};
 use sctp_core::{
-    AssociationConfig, AssociationId, Delivery, Destination, Endpoint, Event, Message, PayloadProtocolId,
-    SctpPort, SendError, StreamId,
+    AssociationConfig, AssociationId, Delivery, Destination, Endpoint, Event, Message, PathState,
+    PayloadProtocolId, SctpPort, SendError, StreamId,
 };
 use virtual_time::Instant;
 
@@ -57,6 +57,10 @@ pub(super) struct Roaming {
     pub(super) arrives: Option<(Instant, IpAddr)>,
     /// The address of the peer on the path that becomes the primary one; `None` afterwards.
     pub(super) to: Option<IpAddr>,
+    /// Whether both networks are there long enough to measure the new path before data goes there.
+    pub(super) measures: bool,
+    /// What it carries is known from then on; `None` before the path is confirmed.
+    pub(super) measured: Option<Instant>,
     /// The own address that the peer is asked to send to.
     pub(super) local: IpAddr,
 }
@@ -112,7 +116,8 @@ impl SctpClient {
         }
     }
 
-    /// Tells the endpoint what its host learns of its networks, and goes to the new one as soon as the peer has answered there.
+    /// Tells the endpoint what its host learns of its networks, and goes to the new one as soon as the peer has answered there and, if
+    /// that is wanted, the path is measured.
     fn roam(&mut self, now: Instant, endpoint: &mut Endpoint) {
         let (Some(id), Some(roaming)) = (self.id, &mut self.roaming) else { return };
         if let Some((_, address)) = roaming.leaves.take_if(|(at, _)| *at <= now) {
@@ -124,9 +129,20 @@ impl SctpClient {
         }
         let Some(to) = roaming.to.filter(|_| roaming.arrives.is_none()) else { return };
         let paths = endpoint.association(id).map(|association| association.statistics().paths);
-        let path = paths.and_then(|paths| paths.into_iter().find(|path| path.address == to));
+        let Some(path) = paths.and_then(|paths| paths.into_iter().find(|path| path.address == to)) else {
+            return;
+        };
+        if roaming.measures && path.state == PathState::Active {
+            // The answers of the train come within a round trip, as far as the path is no narrower than makes a difference.
+            let round_trip = path.srtt.unwrap_or_default();
+            let measured = *roaming.measured.get_or_insert(now + round_trip + round_trip / 2);
+            if now < measured {
+                return;
+            }
+        }
         // Until the path is confirmed it cannot be the primary one.
-        if path.is_some_and(|path| endpoint.set_primary(now, id, path.path).is_ok()) {
+        if endpoint.set_primary(now, id, path.path).is_ok() {
+            roaming.measured = None;
             roaming.to = None;
             // A peer that refuses keeps sending where it did, and finds out by itself.
             let _refused = endpoint.request_peer_primary(now, id, roaming.local);
@@ -185,7 +201,8 @@ impl Application for SctpClient {
         let moves = self.moves.filter(|_| self.id.is_some()).map(|moves| moves.at);
         let roaming = self.roaming.filter(|_| self.id.is_some());
         let roams = roaming.into_iter().flat_map(|roaming| [roaming.leaves, roaming.arrives]).flatten();
-        let own = opening.into_iter().chain(moves).chain(roams.map(|(at, _)| at));
+        let measured = roaming.and_then(|roaming| roaming.measured);
+        let own = opening.into_iter().chain(moves).chain(measured).chain(roams.map(|(at, _)| at));
         own.chain(self.client.poll_timeout()).min()
     }
 

@@ -126,7 +126,7 @@ fn config(dice: &mut Dice) -> AssociationConfig {
             [dice.index(3)];
     config.congestion.pacing = [Pacing::Off, Pacing::On][dice.index(2)];
     if config.congestion.pacing == Pacing::On && config.heartbeat.interval.is_some() {
-        config.congestion.start_up = StartUp::RESUME;
+        config.congestion.start_up = [StartUp::RESUME, StartUp::PROBE][dice.index(2)];
     }
     if config.congestion.pacing == Pacing::On && config.transmission.nagle == Nagle::Off {
         config.congestion.initial_window = InitialWindow::TenPackets;
