@@ -215,7 +215,7 @@ impl fmt::Display for Handover {
         let start_up = match self.start_up {
             StartUp::Resume { .. } => "resume",
             StartUp::Probe { .. } => "probe",
-            _ => "off",
+            StartUp::SlowStart | _ => "off",
         };
         write!(f, ",start_up={start_up}")
     }

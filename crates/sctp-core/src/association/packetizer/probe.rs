@@ -1,13 +1,13 @@
 //! Packets of HEARTBEAT and PAD: they try whether a path carries such a size (RFC 8899 §6.2.1.2), or how fast it carries them.
 
-use sctp_wire::{CHUNK_HEADER_BYTES, COMMON_HEADER_BYTES, PacketWriter, VerificationTag};
+use sctp_wire::{CHUNK_HEADER_BYTES, COMMON_HEADER_BYTES, PacketWriter};
 use virtual_time::Instant;
 
 use super::envelope::Envelope;
 use crate::association::Association;
 use crate::config::StartUp;
 use crate::path::Heartbeat;
-use crate::transmit::{PathIndex, Transmit};
+use crate::transmit::Transmit;
 
 impl Association {
     /// Writes probes of path MTUs, because nothing of the user's or the peer's is due; returns whether that is
@@ -26,8 +26,13 @@ impl Association {
             if *packets >= limit {
                 return false;
             }
-            let Some(transmit) = self.write_mtu_probe(now, path, tag, buffer) else { break };
-            each(transmit);
+            let nonce = self.session.nonces.u64();
+            let Some(size) = self.outbound.begin_mtu_probe(now, path, nonce) else { break };
+            let envelope = Envelope::of_probe(path, tag, size, &self.session);
+            let Some(writer) = fill(envelope.open(buffer), &Heartbeat::info(path, nonce), size) else {
+                break;
+            };
+            each(self.finish_packet(&envelope, writer));
             *packets += 1;
         }
         true
@@ -61,20 +66,6 @@ impl Association {
             *packets += 1;
         }
         true
-    }
-
-    fn write_mtu_probe(
-        &mut self,
-        now: Instant,
-        path: PathIndex,
-        tag: VerificationTag,
-        buffer: &mut Vec<u8>,
-    ) -> Option<Transmit> {
-        let nonce = self.session.nonces.u64();
-        let limit = self.outbound.begin_mtu_probe(now, path, nonce)?;
-        let envelope = Envelope::of_probe(path, tag, limit, &self.session);
-        let writer = fill(envelope.open(buffer), &Heartbeat::info(path, nonce), limit)?;
-        Some(self.finish_packet(&envelope, writer))
     }
 }
 

@@ -17,7 +17,7 @@ use virtual_time::Instant;
 /// The measurement of one path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Train {
-    state: State,
+    stage: Stage,
     /// The time before which the next one does not go.
     rests_until: Instant,
 }
@@ -35,7 +35,7 @@ pub(super) enum Measured {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum Stage {
     #[default]
     None,
     Due,
@@ -65,29 +65,29 @@ struct Answers {
 impl Train {
     /// What the path carries is to be known, unless that is under way or was measured a moment before.
     pub(super) fn want(&mut self, now: Instant) {
-        let is_needed = match self.state {
-            State::None => true,
-            State::Known { at, .. } => now.since(at) > VALID,
-            State::Sent(answers) => now >= answers.given_up_at,
-            State::Due => false,
+        let is_needed = match self.stage {
+            Stage::None => true,
+            Stage::Known { at, .. } => now.since(at) > VALID,
+            Stage::Sent(answers) => now >= answers.given_up_at,
+            Stage::Due => false,
         };
         if is_needed {
-            self.state = State::Due;
+            self.stage = Stage::Due;
         }
     }
 
     /// The network behind the path is another one: what was measured does not hold for it.
     pub(super) fn want_anew(&mut self) {
-        self.state = State::Due;
+        self.stage = Stage::Due;
     }
 
     /// Returns whether a train, or what is left of it, is to leave now.
     #[inline]
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        match self.state {
-            State::None | State::Known { .. } => false,
-            State::Due => now >= self.rests_until,
-            State::Sent(answers) => answers.sent < answers.packets,
+        match self.stage {
+            Stage::None | Stage::Known { .. } => false,
+            Stage::Due => now >= self.rests_until,
+            Stage::Sent(answers) => answers.sent < answers.packets,
         }
     }
 
@@ -100,14 +100,14 @@ impl Train {
         packet_bytes: usize,
         patience: Duration,
     ) -> bool {
-        if !matches!(self.state, State::Due) {
+        if !matches!(self.stage, Stage::Due) {
             return false;
         }
         let fitting = u32::try_from(MOST_BYTES / packet_bytes.max(1)).unwrap_or(MOST_PACKETS);
         let packets = fitting.clamp(2, MOST_PACKETS);
         let given_up_at = now + patience;
         self.rests_until = now + REST;
-        self.state = State::Sent(Answers {
+        self.stage = Stage::Sent(Answers {
             first_nonce,
             packets,
             sent: 0,
@@ -121,7 +121,7 @@ impl Train {
 
     /// The next packet leaves: returns its size and nonce.
     pub(super) fn next(&mut self) -> Option<(usize, u64)> {
-        let State::Sent(answers) = &mut self.state else { return None };
+        let Stage::Sent(answers) = &mut self.stage else { return None };
         let number = answers.sent;
         if number == answers.packets {
             return None;
@@ -132,7 +132,7 @@ impl Train {
 
     /// Takes in the nonce of a HEARTBEAT ACK; returns whether it answers a packet of the train that was not answered before.
     pub(super) fn on_answer(&mut self, now: Instant, nonce: u64) -> bool {
-        let State::Sent(answers) = &mut self.state else { return false };
+        let Stage::Sent(answers) = &mut self.stage else { return false };
         let place = nonce.wrapping_sub(answers.first_nonce);
         let is_new = place < u64::from(answers.sent) && answers.answered & (1 << place) == 0;
         if !is_new {
@@ -142,20 +142,20 @@ impl Train {
         let first = answers.between.map_or(now, |[first, _]| first);
         answers.between = Some([first, now]);
         if answers.answered.count_ones() == answers.packets {
-            self.state = State::Known { rate: answers.rate(), at: now };
+            self.stage = Stage::Known { rate: answers.rate(), at: now };
         }
         true
     }
 
     /// Returns what is known of the path by now.
     pub(super) fn measured(&self, now: Instant) -> Measured {
-        let rate = match self.state {
-            State::None => None,
-            State::Due => return Measured::Soon,
-            State::Sent(answers) if now < answers.given_up_at => return Measured::Soon,
-            State::Sent(answers) => answers.rate(),
-            State::Known { at, .. } if now.since(at) > VALID => None,
-            State::Known { rate, .. } => rate,
+        let rate = match self.stage {
+            Stage::None => None,
+            Stage::Due => return Measured::Soon,
+            Stage::Sent(answers) if now < answers.given_up_at => return Measured::Soon,
+            Stage::Sent(answers) => answers.rate(),
+            Stage::Known { at, .. } if now.since(at) > VALID => None,
+            Stage::Known { rate, .. } => rate,
         };
         rate.map_or(Measured::Nothing, Measured::Rate)
     }
