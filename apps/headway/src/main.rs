@@ -8,6 +8,7 @@
 mod arguments;
 mod campaign;
 mod compare;
+mod demo;
 mod diff;
 mod documents;
 mod echo;
@@ -61,6 +62,7 @@ enum Command {
     Campaign(campaign::Arguments),
     Reproduce(reproduce::Arguments),
     Simco(simco::Arguments),
+    Demo(demo::Arguments),
     Completions(documents::CompletionsArguments),
     Man(documents::ManArguments),
 }
@@ -70,6 +72,7 @@ impl Command {
     fn rights(&self) -> Rights {
         match self {
             Self::Compare(arguments) if arguments.wants_namespaces() => Rights::obtain(),
+            Self::Demo(_) => Rights::obtain(),
             Self::Emulate(arguments) if arguments.makes_namespace() => Rights::obtain(),
             Self::Reproduce(arguments) if arguments.wants_namespaces() => Rights::obtain(),
             Self::Simulate(arguments) if arguments.wants_namespaces() => Rights::obtain(),
@@ -102,6 +105,7 @@ impl Command {
             Self::Campaign(arguments) => Ok(campaign::run(arguments)?),
             Self::Reproduce(arguments) => Ok(reproduce::run(arguments, rights)?),
             Self::Simco(arguments) => Ok(simco::run(arguments)?),
+            Self::Demo(arguments) => Ok(demo::run(arguments, rights)?),
             Self::Completions(arguments) => Ok(documents::completions(arguments, definitions())?),
             Self::Man(arguments) => Ok(documents::man(arguments, definitions())?),
         }

@@ -61,6 +61,11 @@ impl OutputArguments {
         json.chain(self.quiet.then(|| "--quiet".into())).collect()
     }
 
+    /// Returns whether standard output is for JSON alone.
+    pub(crate) fn is_json_printed(&self) -> bool {
+        matches!(self.json, Some(JsonTarget::StandardOutput))
+    }
+
     /// Returns whether no text is wanted.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet

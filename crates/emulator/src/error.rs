@@ -138,6 +138,14 @@ pub enum EmulatorError {
     /// A side did not do its work.
     #[error(transparent)]
     Side(#[from] SideError),
+    /// A network device cannot be switched on or off.
+    #[error("device {device} cannot be switched on or off: {errno}")]
+    Switch {
+        /// The name of the device.
+        device: String,
+        /// The reason that the kernel gave.
+        errno: Errno,
+    },
 }
 
 /// The reason why a side has no result.

@@ -73,7 +73,7 @@ mod world;
 
 pub use capture::{CaptureFile, CapturePoint, beside};
 pub use command::{CommandHandle, between, namespace_path, run_command};
-pub use device::DeviceKind;
+pub use device::{DeviceKind, switch_device};
 pub use error::{EmulatorError, SideError};
 pub use link::{Direction, EmulatedLink, End, LinkEnd, LinkState, SideLink};
 pub use nat::Outside;

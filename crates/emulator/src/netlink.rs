@@ -9,6 +9,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 
+use super::link::LinkState;
+
 /// A socket to the kernel's network configuration. It speaks of the network namespace in which it was opened,
 /// whichever thread uses it.
 pub(super) struct Netlink {
@@ -90,6 +92,15 @@ impl Netlink {
         self.request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &message)
     }
 
+    /// Switches device `index` on or off, and leaves everything else of it as it is.
+    pub(super) fn switch_device(&self, index: u32, state: LinkState) -> nix::Result<()> {
+        let flags = match state {
+            LinkState::Up => IFF_UP,
+            LinkState::Down => 0,
+        };
+        self.request(RTM_NEWLINK, 0, &device_with(index, flags, IFF_UP))
+    }
+
     /// Removes device `index`; of a pair, both.
     pub(super) fn remove_device(&self, index: u32) -> nix::Result<()> {
         self.request(RTM_DELLINK, 0, &device(index, 0))
@@ -123,10 +134,15 @@ impl Netlink {
 
 /// Returns what a message about a device begins with: the device, 0 for a new one, and the flags to set.
 fn device(index: u32, flags: u32) -> Vec<u8> {
+    device_with(index, flags, flags)
+}
+
+/// Returns the beginning of a message about a device whose flags change where `which` says so.
+fn device_with(index: u32, flags: u32, which: u32) -> Vec<u8> {
     let mut header = vec![0; 4]; // family, padding, type
     header.extend(index.to_ne_bytes());
     header.extend(flags.to_ne_bytes());
-    header.extend(flags.to_ne_bytes()); // which of them change
+    header.extend(which.to_ne_bytes());
     header
 }
 

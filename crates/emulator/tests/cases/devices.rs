@@ -4,7 +4,9 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use emulator::DeviceKind;
-use emulator::{EmulatedLink, EmulatorOptions, LinkEnd, SideContext, World, device_kind};
+use emulator::{
+    EmulatedLink, EmulatorOptions, LinkEnd, LinkState, SideContext, World, device_kind, switch_device,
+};
 use netem::Impairments;
 
 use super::child::DEVICE;
@@ -67,6 +69,41 @@ pub(crate) fn burst() {
         Some(missed) => assert!(missed > 0 && offered + missed == sent),
         None => assert!((10_000..sent).contains(&offered)),
     }
+}
+
+/// What is sent while a device is off goes nowhere, and on again it carries as before.
+pub(crate) fn switched_off_and_on() {
+    let (bound, is_bound) = std::sync::mpsc::channel();
+    let mut world = World::new(vec![wan(0)]).unwrap();
+    let server = world.spawn_side("server", &[LinkEnd::server(1)], move |side: SideContext| {
+        let socket = UdpSocket::bind((side.links[0].local_v4, 5000)).unwrap();
+        bound.send(()).unwrap();
+        for _ in 0..2 {
+            let (length, from) = socket.recv_from(&mut [0; 64]).unwrap();
+            socket.send_to(&PROBE[..length], from).unwrap();
+        }
+    });
+    let client = world.spawn_side("client", &[LinkEnd::client(1)], move |side: SideContext| {
+        is_bound.recv().unwrap();
+        let link = &side.links[0];
+        let socket = UdpSocket::bind((link.local_v4, 0)).unwrap();
+        let there = (link.peer_v4, 5000);
+        let echo = || {
+            assert_eq!(socket.send_to(PROBE, there).unwrap(), PROBE.len());
+            socket.recv(&mut [0; 64]).unwrap()
+        };
+        assert_eq!(echo(), PROBE.len());
+        switch_device(&link.device, LinkState::Down).unwrap();
+        assert!(socket.send_to(PROBE, there).is_err(), "there is no route");
+        switch_device(&link.device, LinkState::Up).unwrap();
+        assert_eq!(echo(), PROBE.len());
+        let unknown = switch_device("no-such-device", LinkState::Up).unwrap_err();
+        assert!(unknown.to_string().contains("no-such-device"), "{unknown}");
+    });
+    let emulator = world.start(EmulatorOptions::default()).unwrap();
+    client.unwrap().join().unwrap();
+    server.unwrap().join().unwrap();
+    assert_eq!(emulator.stop().unwrap().links[0].request.stats.offered, 2);
 }
 
 const PROBE: &[u8] = b"probe";

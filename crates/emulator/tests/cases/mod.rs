@@ -16,6 +16,7 @@ pub(crate) const ALL: &[(&str, Case)] = &[
     ("tcp_crosses_packet_by_packet_over_ipv4_and_ipv6", transports::tcp_echo),
     ("report_tells_which_devices_were_used", devices::kind_is_reported),
     ("burst_before_the_start_is_read_or_counted_as_missed", devices::burst),
+    ("device_that_is_switched_off_and_on_carries_as_before", devices::switched_off_and_on),
     ("packets_sent_before_the_end_are_counted", devices::end_before_a_look),
     ("unreachable_port_is_reported_and_not_numbered", transports::unreachable_port),
     ("listed_packets_are_dropped_and_no_others", impaired::listed_drops),

@@ -1,0 +1,27 @@
+//! `headway demo`: scenes to watch, on the code that ships.
+
+mod handover;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+use crate::rights::Rights;
+
+/// Scenes to watch, on the code that ships
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  headway demo handover")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    scene: Scene,
+}
+
+#[derive(Debug, Subcommand)]
+enum Scene {
+    Handover(handover::Arguments),
+}
+
+pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), Failure> {
+    match &arguments.scene {
+        Scene::Handover(arguments) => handover::run(arguments, rights),
+    }
+}
