@@ -34,7 +34,11 @@ fn frames_arrive_once_while_their_receiver_goes_from_network_to_network() {
         [format!("{switched} on"), format!("{switched} off"), "add 10.77.2.1: it stands by".to_owned()]
             .map(|line| printed.find(&line).unwrap());
     assert!(on < again && again < off, "{printed}");
-    assert_contains(&folder.read("a.html"), &["<svg", "network 1 (mobile)", "it costs less"]);
+    let html = folder.read("a.html");
+    assert_contains(
+        &html,
+        &["<svg", "network 1 (mobile)", "it costs less", "--json FILE writes the numbers"],
+    );
 }
 
 #[test]

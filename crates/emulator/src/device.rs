@@ -9,13 +9,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use nix::net::if_::if_nametoindex;
 use tun_rs::SyncDevice;
 
 use super::error::EmulatorError;
-use super::link::{LinkEnd, LinkState};
+use super::link::LinkEnd;
 use super::namespace;
-use super::netlink::Netlink;
 
 pub use self::kind::DeviceKind;
 use self::veth::Veth;
@@ -72,16 +70,6 @@ impl AsFd for Device {
             Self::Veth(veth) => veth.as_fd(),
         }
     }
-}
-
-/// Switches a network device of the calling thread's namespace on or off, as `ip link set DEVICE up` and `down` do. Its IPv4 addresses
-/// stay; its routes go with the state `Down`, and those to its own network come back.
-///
-/// # Errors
-/// When there is no such device, or the kernel refuses.
-pub fn switch_device(device: &str, state: LinkState) -> Result<(), EmulatorError> {
-    let switched = if_nametoindex(device).and_then(|index| Netlink::open()?.switch_device(index, state));
-    switched.map_err(|errno| EmulatorError::Switch { device: device.to_owned(), errno })
 }
 
 /// Keeps the kernel from sending on its own account. Where it may not be told, the emulator swallows what comes.

@@ -138,9 +138,9 @@ pub enum EmulatorError {
     /// A side did not do its work.
     #[error(transparent)]
     Side(#[from] SideError),
-    /// A network device cannot be switched on or off.
-    #[error("device {device} cannot be switched on or off: {errno}")]
-    Switch {
+    /// A network device cannot be switched, or given an address or a route.
+    #[error("device {device} cannot be configured: {errno}")]
+    Configure {
         /// The name of the device.
         device: String,
         /// The reason that the kernel gave.

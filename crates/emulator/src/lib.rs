@@ -61,6 +61,7 @@ mod command;
 mod device;
 mod engine;
 mod error;
+mod host;
 mod lane;
 mod link;
 mod namespace;
@@ -73,8 +74,9 @@ mod world;
 
 pub use capture::{CaptureFile, CapturePoint, beside};
 pub use command::{CommandHandle, between, namespace_path, run_command};
-pub use device::{DeviceKind, switch_device};
+pub use device::DeviceKind;
 pub use error::{EmulatorError, SideError};
+pub use host::{add_host_address, route_by_source, switch_device};
 pub use link::{Direction, EmulatedLink, End, LinkEnd, LinkState, SideLink};
 pub use nat::Outside;
 pub use permission::{Permission, Refused, device_kind, enter_user_namespace, permission};

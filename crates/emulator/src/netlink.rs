@@ -42,7 +42,7 @@ impl Netlink {
 
     /// Brings the loopback device up, which is device 1 in every namespace.
     pub(super) fn bring_up_loopback(&self) -> nix::Result<()> {
-        self.change_device(1, IFF_UP, &[])
+        self.change_device(LOOPBACK, IFF_UP, &[])
     }
 
     /// Sets how many packets may wait at the entrance of device `index`. The older `ioctl` refuses this to a user
@@ -90,6 +90,31 @@ impl Netlink {
             [AF_INET, 0, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_UNIVERSE, RTN_UNICAST, 0, 0, 0, 0];
         let message = [&route[..], &attribute(RTA_GATEWAY, &gateway.octets())].concat();
         self.request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &message)
+    }
+
+    /// Sends what goes to one address through device `index`, unless a route with a lower priority is there.
+    pub(super) fn replace_main_route(&self, index: u32, to: Ipv4Addr, priority: u8) -> nix::Result<()> {
+        self.put_route(RT_TABLE_MAIN, index, to, priority)
+    }
+
+    /// Sends what goes to one address through device `index` where a rule refers to this table.
+    pub(super) fn replace_route(&self, index: u32, to: Ipv4Addr, table: u8) -> nix::Result<()> {
+        self.put_route(table, index, to, table)
+    }
+
+    fn put_route(&self, table: u8, index: u32, to: Ipv4Addr, priority: u8) -> nix::Result<()> {
+        let route = [AF_INET, 32, 0, 0, table, RTPROT_STATIC, RT_SCOPE_LINK, RTN_UNICAST, 0, 0, 0, 0];
+        let priority = number(RTA_PRIORITY, priority.into());
+        let message = [&route[..], &attribute(RTA_DST, &to.octets()), &number(RTA_OIF, index), &priority];
+        self.request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &message.concat())
+    }
+
+    /// Lets a table say where what comes from an address goes.
+    pub(super) fn add_rule(&self, from: Ipv4Addr, table: u8) -> nix::Result<()> {
+        // Family; lengths of destination and source; type of service; table, nothing twice, what to do; flags.
+        let rule = [AF_INET, 0, 32, 0, table, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
+        let message = [&rule[..], &attribute(FRA_SRC, &from.octets())].concat();
+        self.request(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &message)
     }
 
     /// Switches device `index` on or off, and leaves everything else of it as it is.
@@ -162,12 +187,16 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     attribute
 }
 
+/// The loopback device of every namespace.
+pub(super) const LOOPBACK: u32 = 1;
 const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;
 const RTM_NEWADDR: u16 = 20;
 const RTM_NEWROUTE: u16 = 24;
+const RTM_NEWRULE: u16 = 32;
 const NLM_F_REQUEST: u16 = 0x001;
 const NLM_F_ACK: u16 = 0x004;
+const NLM_F_REPLACE: u16 = 0x100;
 const NLM_F_EXCL: u16 = 0x200;
 const NLM_F_CREATE: u16 = 0x400;
 const IFF_UP: u32 = 0x01;
@@ -189,6 +218,12 @@ const RT_SCOPE_UNIVERSE: u8 = 0;
 const RT_TABLE_MAIN: u8 = 254;
 const RTPROT_STATIC: u8 = 4;
 const RTN_UNICAST: u8 = 1;
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
+const RTA_PRIORITY: u16 = 6;
+const FRA_SRC: u16 = 2;
+const FR_ACT_TO_TBL: u8 = 1;
+const RT_SCOPE_LINK: u8 = 253;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;

@@ -7,7 +7,7 @@ use std::num::NonZeroU16;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use emulator::{EmulatorError, LinkState};
+use emulator::{EmulatorError, LinkState, add_host_address};
 use handover::{MoveError, Mover, Report};
 use mobility::Policy;
 use sctp::{
@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 use workload::{FrameSizes, MessageNumber, MessageSize, SendTime};
 
-use super::network::Network;
+use super::network::{FIXED_HOST, Network};
 
 /// Something that happened, and how long after the beginning.
 #[derive(Debug)]
@@ -109,9 +109,12 @@ impl Fixed {
 
     async fn serve(self) -> Result<(), HostError> {
         let Self { stage, seed, is_ready, mut is_ending } = self;
-        let mut config = config(&Network::BOTH.map(Network::fixed_address));
+        let mut config = config(FIXED_HOST);
         config.association.congestion.start_up = StartUp::RESUME;
-        let endpoint = Endpoint::bind(config, SocketAddr::from((Ipv4Addr::UNSPECIFIED, UDP_PORT))).await?;
+        // A network that was lost comes back: it is asked for every second then, not every half minute.
+        config.association.heartbeat.interval = Some(HEARTBEAT_INTERVAL);
+        add_host_address(FIXED_HOST)?;
+        let endpoint = Endpoint::bind(config, SocketAddr::from((FIXED_HOST, UDP_PORT))).await?;
         // The mobile host may have failed.
         let _nobody_calls = is_ready.send(());
         let accepted = tokio::select! {
@@ -205,11 +208,14 @@ impl Mobile {
     }
 
     async fn travel(mut self) -> Result<(), HostError> {
+        // Where it may not be said, the peer is told of addresses that are not shown.
+        let _more_addresses = std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
         Network::Wlan.switch(LinkState::Down)?;
+        Network::Mobile.switch(LinkState::Up)?;
         self.fixed_is_ready.await.map_err(|_gone| HostError::NoAssociation)?;
-        let config = config(&[Network::Mobile.mobile_address()]);
+        let config = config(Network::Mobile.mobile_address());
         let endpoint = Endpoint::bind(config, SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))).await?;
-        let to = SocketAddr::from((Network::Mobile.fixed_address(), UDP_PORT));
+        let to = SocketAddr::from((FIXED_HOST, UDP_PORT));
         let association = endpoint.connect(to, PORT.into()).await?;
         let mut mover = Mover::new(&endpoint, &association, self.policy)?;
         let (mut is_moving, mut end) = (true, None);
@@ -256,7 +262,7 @@ fn run<T>(work: impl Future<Output = Result<T, HostError>>) -> Result<T, HostErr
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }
 
-fn config(addresses: &[Ipv4Addr]) -> EndpointConfig {
+fn config(address: Ipv4Addr) -> EndpointConfig {
     let mut association = AssociationConfig::default();
     association.extensions.authentication = Offer::On;
     association.extensions.dynamic_addresses = Offer::On;
@@ -264,7 +270,7 @@ fn config(addresses: &[Ipv4Addr]) -> EndpointConfig {
     association.buffers.send_bytes = 16 << 20;
     association.buffers.receive_bytes = 4 << 20;
     let mut config = EndpointConfig::with_association(PORT.into(), association);
-    config.local_addresses = addresses.iter().copied().map(Into::into).collect();
+    config.local_addresses = vec![address.into()];
     config
 }
 
@@ -276,6 +282,7 @@ pub(super) const FRAME_INTERVAL: Duration = Duration::from_nanos(33_333_334);
 const UDP_PORT: u16 = 9899;
 /// The SCTP port of both.
 const PORT: NonZeroU16 = NonZeroU16::MIN;
+pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 /// The longest that frames under way are waited for.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use emulator::{EmulatedLink, LinkEnd, LinkState, switch_device};
+use emulator::{EmulatedLink, EmulatorError, LinkEnd, LinkState, route_by_source, switch_device};
 use netem::Impairments;
 use serde::Serialize;
 
@@ -56,18 +56,19 @@ impl Network {
         LinkEnd::client(self.number()).ipv4()
     }
 
-    pub(super) fn fixed_address(self) -> Ipv4Addr {
-        LinkEnd::server(self.number()).ipv4()
-    }
-
     pub(super) fn link(self) -> EmulatedLink {
         let delay = self.round_trip() / 2;
         EmulatedLink::symmetric(self.number(), Impairments { delay, ..Impairments::default() }, 1)
     }
 
     /// Switches the interface of the mobile host on or off, of which nobody is told but by the kernel. For a thread of that host.
-    pub(super) fn switch(self, state: LinkState) -> Result<(), emulator::EmulatorError> {
-        switch_device(&LinkEnd::client(self.number()).device_name(), state)
+    pub(super) fn switch(self, state: LinkState) -> Result<(), EmulatorError> {
+        let device = LinkEnd::client(self.number()).device_name();
+        switch_device(&device, state)?;
+        match state {
+            LinkState::Up => route_by_source(&device, self.number(), self.mobile_address(), FIXED_HOST),
+            LinkState::Down => Ok(()),
+        }
     }
 }
 
@@ -76,3 +77,6 @@ impl From<Network> for u8 {
         network.number()
     }
 }
+
+/// The address of the fixed host, to which both networks lead.
+pub(super) const FIXED_HOST: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 1);

@@ -109,7 +109,8 @@ fn delays(record: &Record) -> Delays {
 pub(super) fn page(record: &Record, origin: &Origin) -> Page {
     let conditions = format!(
         "Frames of {FRAME_BYTES} octets in the mean, 30 a second, as in study S5, over SCTP from a fixed host to a mobile one; round trip {} ms by \
-         network 1, {} ms by network 2. A frame is late after {} ms. Real packets in network namespaces.",
+         network 1, {} ms by network 2. A frame is late after {} ms. Data begins on another path with what it used before (StartUp::RESUME), and idle paths are asked every second. Real packets \
+         in network namespaces.",
         Network::Mobile.round_trip().as_millis(),
         Network::Wlan.round_trip().as_millis(),
         DEADLINE.as_millis(),
@@ -232,13 +233,15 @@ pub(super) fn because(movement: &Movement) -> &'static str {
 
 fn log(record: &Record) -> Table {
     let rows = record.log.iter().map(|(at, line)| vec![format!("{:.3}", at.as_secs_f64()), line.clone()]);
-    Table::new("What happened", &["at s", "what"], rows.collect())
+    Table::new(LOG, &["at s", "what"], rows.collect())
 }
 
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
+/// The table that lines have told already.
+pub(super) const LOG: &str = "What happened";
 pub(super) const TITLE: &str = "A video that goes from network to network";
 /// The lower end of the axis, in ms.
 const FLOOR_MS: f64 = 6.0;
