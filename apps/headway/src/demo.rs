@@ -12,16 +12,16 @@ use crate::rights::Rights;
 #[command(after_help = "Example:\n  headway demo handover")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    scene: Scene,
+    scene: DemoCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Scene {
+enum DemoCommand {
     Handover(handover::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), Failure> {
     match &arguments.scene {
-        Scene::Handover(arguments) => handover::run(arguments, rights),
+        DemoCommand::Handover(arguments) => handover::run(arguments, rights),
     }
 }

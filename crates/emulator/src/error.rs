@@ -141,7 +141,7 @@ pub enum EmulatorError {
     /// A network device cannot be switched, or given an address or a route.
     #[error("device {device} cannot be configured: {errno}")]
     Configure {
-        /// The name of the device.
+        /// The name of the device that was to be configured.
         device: String,
         /// The reason that the kernel gave.
         errno: Errno,

@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
 
 /// The reason why the demonstration did not run, or not well.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum HandoverError {
+pub(crate) enum DemoError {
     #[error("cannot make networks here: {0}")]
     Refused(String),
     #[error("the demonstration failed: {0}")]
@@ -65,17 +65,17 @@ pub(crate) enum HandoverError {
     Html { path: PathBuf, error: io::Error },
 }
 
-impl CommandError for HandoverError {}
+impl CommandError for DemoError {}
 
-impl From<SceneError> for HandoverError {
+impl From<SceneError> for DemoError {
     fn from(error: SceneError) -> Self {
         Self::Scene(error.to_string())
     }
 }
 
 impl Arguments {
-    fn html_error(&self, error: io::Error) -> HandoverError {
-        HandoverError::Html { path: self.html.clone().unwrap_or_default(), error }
+    fn html_error(&self, error: io::Error) -> DemoError {
+        DemoError::Html { path: self.html.clone().unwrap_or_default(), error }
     }
 
     /// Returns how long it goes on; `None` for as long as somebody watches.
@@ -107,20 +107,19 @@ pub(crate) fn run(arguments: &Arguments, rights: Rights) -> Result<(), Failure> 
     if let Some(path) = &arguments.html {
         check_file(path).map_err(|error| arguments.html_error(error))?;
     }
-    let _granted = rights.permission().map_err(HandoverError::Refused)?;
+    let _granted = rights.permission().map_err(DemoError::Refused)?;
     let origin = origin();
     let stop = StopSignal::default();
     interrupt::stop_on_interrupt(&stop);
-    let scene = Scene::begin(arguments.seed).map_err(HandoverError::from)?;
+    let scene = Scene::begin(arguments.seed).map_err(DemoError::from)?;
     let mut record = Record::default();
-    match length {
-        _ if is_watched => {
-            view::watch(&scene, &mut record, length, &stop).map_err(HandoverError::Terminal)?
-        }
-        length => listen(&scene, &mut record, length.unwrap_or(USUAL_LENGTH), &output, &stop)?,
+    if is_watched {
+        view::watch(&scene, &mut record, length, &stop).map_err(DemoError::Terminal)?;
+    } else {
+        listen(&scene, &mut record, length.unwrap_or(USUAL_LENGTH), &output, &stop)?;
     }
     conclude(arguments, &output, &record, &origin)?;
-    scene.finish().map_err(HandoverError::from)?;
+    scene.finish().map_err(DemoError::from)?;
     if stop.is_raised() { Err(Interrupted("").into()) } else { Ok(()) }
 }
 

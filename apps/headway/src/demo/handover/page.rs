@@ -161,7 +161,7 @@ fn figure(record: &Record) -> Figure {
     let y = Axis::log("ms until a frame was there").between(FLOOR_MS, top(record));
     let mut figure = Figure::new("delay", "Delay of each frame", x, y);
     figure.hint = "A frame has the colour of the network that was in use when it was sent; what was under way in a network that was lost came \
-                   by the other one. Arrows at the top: a network is switched on (upwards) or off. Arrows below: frames go over another network."
+                   by the other one. Arrows at the top: a network is switched on (upwards) or off. Arrows below: frames go over another network. The association begins in slow start."
         .to_owned();
     figure
 }

@@ -165,7 +165,9 @@ impl Record {
                 decision.to_string().lines().map(str::to_owned).collect()
             }
             Report::Association(_) => Vec::new(),
-            other => vec![other.to_string()],
+            other @ (Report::Answered { .. } | Report::NotAsked { .. } | Report::Blind { .. } | _) => {
+                vec![other.to_string()]
+            }
         }
     }
 

@@ -88,6 +88,8 @@ pub(super) struct Script {
     duration: Duration,
     done: usize,
     last: Duration,
+    /// When what the last step caused was seen first.
+    settled_at: Option<Duration>,
 }
 
 /// What a script wants now.
@@ -100,20 +102,24 @@ pub(super) enum Cue {
 
 impl Script {
     pub(super) fn new(duration: Duration) -> Self {
-        Self { duration, done: 0, last: Duration::ZERO }
+        Self { duration, done: 0, last: Duration::ZERO, settled_at: None }
     }
 
     pub(super) fn next(&mut self, now: Duration, record: &Record) -> Cue {
         let is_over = self.last + PATIENCE < now;
         let caused = self.done.checked_sub(1).and_then(|last| STEPS.get(last));
         let expected = caused.map_or(Network::Mobile, |(_, network)| *network);
-        let is_settled = record.paths.in_use == Some(expected);
+        if self.settled_at.is_none() && record.paths.in_use == Some(expected) {
+            self.settled_at = Some(now);
+        }
+        // What was caused is to be seen for a while.
+        let is_settled = self.settled_at.is_some_and(|at| at + self.duration / 12 <= now);
         let count = u32::try_from(STEPS.len()).unwrap_or(u32::MAX) + 1;
         let number = u32::try_from(self.done).unwrap_or(u32::MAX) + 1;
         if now < self.duration * number / count || !(is_settled || is_over) {
             return Cue::Wait;
         }
-        self.last = now;
+        (self.last, self.settled_at) = (now, None);
         self.done += 1;
         STEPS.get(self.done - 1).map_or(Cue::End, |(state, _)| Cue::Switch(Network::Wlan, *state))
     }

@@ -69,18 +69,18 @@ fn obey(event: &Event, scene: &Scene, record: &Record, stop: &StopSignal) -> boo
     let switch = |network| {
         let state = if record.is_on(network) { LinkState::Down } else { LinkState::Up };
         scene.switch(network, state);
-        false
     };
-    match code {
-        KeyCode::Char('1') => switch(Network::Mobile),
-        KeyCode::Char('2') => switch(Network::Wlan),
-        KeyCode::Char('c') if modifiers.contains(KeyModifiers::CONTROL) => {
-            stop.raise();
-            true
-        }
-        KeyCode::Char('q') | KeyCode::Esc => true,
-        _ => false,
+    let is = |key: char| *code == KeyCode::Char(key);
+    if is('1') {
+        switch(Network::Mobile);
+    } else if is('2') {
+        switch(Network::Wlan);
     }
+    let is_interrupt = is('c') && modifiers.contains(KeyModifiers::CONTROL);
+    if is_interrupt {
+        stop.raise();
+    }
+    is_interrupt || is('q') || *code == KeyCode::Esc
 }
 
 fn draw(screen: &mut Screen<'_>, record: &Record, now: Duration, is_ending: bool) {
