@@ -27,6 +27,7 @@ mod conformance;
 mod finding;
 mod imports;
 mod layers;
+mod locks;
 mod msrv;
 mod phrases;
 mod reasons;
@@ -79,6 +80,8 @@ enum Task {
     Phrases,
     /// The Rust that manifests promise is the one that everything is built with
     Msrv,
+    /// The lock files outside the workspace agree with their manifests
+    Locks,
     /// Run cargo fmt --check
     Fmt,
     /// Run cargo clippy on every target, warnings are errors
@@ -92,7 +95,7 @@ enum Task {
 }
 
 /// Cheap checks first, so that a mistake shows before the compiler has run.
-const ALL: [Task; 12] = [
+const ALL: [Task; 13] = [
     Task::Fmt,
     Task::Layers,
     Task::Reasons,
@@ -100,6 +103,7 @@ const ALL: [Task; 12] = [
     Task::Sizes,
     Task::Phrases,
     Task::Msrv,
+    Task::Locks,
     Task::Typos,
     Task::Deny,
     Task::Clippy,
@@ -171,6 +175,7 @@ fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Find
         Task::Sizes => sizes::check(sources),
         Task::Phrases => [phrases::check(sources), comments::check(sources)].concat(),
         Task::Msrv => msrv::check(sources),
+        Task::Locks => locks::check(&workspace.root, sources)?,
         Task::Fmt => tools::fmt(&workspace.root)?,
         Task::Clippy => tools::clippy(&workspace.root)?,
         Task::Docs => tools::docs(&workspace.root)?,
