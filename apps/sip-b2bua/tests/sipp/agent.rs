@@ -1,7 +1,7 @@
 //! The agent as a process and its middlebox as another one, both in the middle.
 
 use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::middlebox::Middlebox;
-use crate::network::{Network, OUTSIDE, Place};
+use crate::network::{AGENT, Network, OUTSIDE, Place};
 
 /// A process of the agent; it ends with this.
 #[derive(Debug)]
@@ -119,13 +119,26 @@ impl Agent {
             format!("addresses = [\"198.51.100.1\"], first_port = {}, last_port = {}", ports.0, ports.1);
         let further = format!("[service]\nkind = \"traditional-nat\"\noutside = {{ {pool} }}\n");
         let configuration = CONFIGURATION.replace("name = \"edge\"", &named);
-        Some(Self::until(Network::new()?, &configuration, ("udp", ""), &further, is_up))
+        Some(Self::until(Network::new()?, &configuration, (&route("udp"), ""), &further, is_up))
     }
 
     /// The same over UDP, with a middlebox that grants no lifetime longer than this.
     pub(crate) fn with_lifetime(seconds: u32) -> Option<Self> {
         let further = format!("[service]\nlongest_lifetime_s = {seconds}\n");
         Some(Self::within(Network::new()?, CONFIGURATION, "udp", "", &further))
+    }
+
+    /// The same over TLS alone, on both sides, with the certificate and the authority of a folder.
+    pub(crate) fn over_tls(folder: &Path) -> Option<Self> {
+        let (_, rest) = CONFIGURATION.split_once("[[middleboxes]]").unwrap();
+        let file = |name| folder.join(name).display().to_string();
+        let (certificate, key) = (file("tls.pem"), file("tls.key"));
+        let configuration = format!(
+            "[listen]\ntls = [\"{AGENT}:5061\"]\n[tls]\ncertificate = \"{certificate}\"\nkey = \"{key}\"\n\
+             authorities = \"{certificate}\"\n[[middleboxes]]{rest}"
+        );
+        let route = format!("to = \"{OUTSIDE}:5061\"\ntransport = \"tls\"");
+        Some(Self::until(Network::new()?, &configuration, (&route, ""), "", true))
     }
 
     /// The same with calls going on over SCTP to [`SECOND`], both agents with two addresses for it.
@@ -144,20 +157,19 @@ impl Agent {
         calls: &str,
         of_middlebox: &str,
     ) -> Self {
-        Self::until(network, configuration, (transport, calls), of_middlebox, true)
+        Self::until(network, configuration, (&route(transport), calls), of_middlebox, true)
     }
 
     /// The same, until the middlebox is said to be up, or its kind to be wrong.
     fn until(
         network: Network,
         configuration: &str,
-        (transport, calls): (&str, &str),
+        (route, calls): (&str, &str),
         of_middlebox: &str,
         is_up: bool,
     ) -> Self {
         let middlebox = Middlebox::start_with(&network, of_middlebox);
-        let route =
-            format!("[[routes]]\nto = \"{OUTSIDE}:5060\"\ntransport = \"{transport}\"\n[calls]\n{calls}\n");
+        let route = format!("[[routes]]\n{route}\n[calls]\n{calls}\n");
         let process = Process::start(&network, Place::Middle, &format!("{configuration}{route}"));
         let agent = Self { network, process, middlebox };
         // Before its session with the middlebox is open calls are refused, rightly.
@@ -211,6 +223,11 @@ impl Agent {
         self.process.stop();
         self.middlebox.stop();
     }
+}
+
+/// The route to the called side.
+fn route(transport: &str) -> String {
+    format!("to = \"{OUTSIDE}:5060\"\ntransport = \"{transport}\"")
 }
 
 /// A configuration in which SCTP has the address at the other end of the second cable, too.

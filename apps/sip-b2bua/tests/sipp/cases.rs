@@ -1,7 +1,7 @@
 //! The cases.
 
 use crate::agent::{Agent, Process, SECOND};
-use crate::network::{INSIDE, OUTSIDE, Place};
+use crate::network::{AGENT, INSIDE, OUTSIDE, Place};
 use crate::probe::Media;
 use crate::proxy::Proxy;
 use crate::stranger::Stranger;
@@ -168,4 +168,31 @@ fn a_call_comes_through_the_proxy_of_another_stack() {
     agent.wait_until_closed();
     assert_eq!(cause(&agent), "bye_of_caller");
     agent.stop();
+}
+
+#[test]
+fn a_call_crosses_the_tls_of_another_stack_on_both_sides() {
+    // SIPp, Kamailio, TLS, the agent, TLS, Kamailio, SIPp: who connects believes one authority only.
+    let folder = std::env::temp_dir().join(format!("sip-b2bua-strangers-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let names = [AGENT, OUTSIDE].map(str::to_owned);
+    let rcgen::CertifiedKey { cert, signing_key } = rcgen::generate_simple_self_signed(names).unwrap();
+    std::fs::write(folder.join("tls.pem"), cert.pem()).unwrap();
+    std::fs::write(folder.join("tls.key"), signing_key.serialize_pem()).unwrap();
+    let Some(agent) = Agent::over_tls(&folder) else { return };
+    let Some(near) = Proxy::secure_caller(&agent.network, &folder) else { return };
+    let Some(far) = Proxy::secure_callee(&agent.network, &folder) else { return };
+    let media = Media::new(&agent.network);
+    let called = Stranger::callee(&agent.network, "callee", "udp");
+    wait_until_it_listens(&agent, "udp");
+    let calling = Stranger::proxied_caller(&agent.network, &Proxy::address(), "caller_proxied");
+    agent.wait_for("sip_calls_answered_total 1");
+    media.wait(|| agent.log());
+    agent.wait_for("sip_connections 2");
+    calling.succeed(|| agent.log() + &near.log());
+    called.succeed(|| agent.log() + &far.log());
+    agent.wait_until_closed();
+    assert_eq!(cause(&agent), "bye_of_caller");
+    agent.stop();
+    std::fs::remove_dir_all(&folder).unwrap();
 }
