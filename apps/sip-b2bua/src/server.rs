@@ -257,7 +257,7 @@ impl Server {
         let needs_a_restart = self.settings.needs_a_restart(&settings).join(", ");
         let mut calls = settings.calls.clone();
         calls.internal.clone_from(&self.settings.calls.internal);
-        calls.is_translated = self.settings.calls.is_translated;
+        calls.translators.clone_from(&self.settings.calls.translators);
         self.calls.set_settings(calls);
         self.sockets.set_tls(settings.tls.clone());
         if let Err(error) = self.followers.follow(&settings.dns, settings.calls.names()) {
@@ -277,9 +277,9 @@ impl Server {
             "the configuration is read again: routes, certificates, limits, records, metrics"
         );
         let internal = std::mem::take(&mut self.settings.calls.internal);
-        let is_translated = self.settings.calls.is_translated;
+        let translators = self.settings.calls.translators.clone();
         self.settings = settings;
-        (self.settings.calls.internal, self.settings.calls.is_translated) = (internal, is_translated);
+        (self.settings.calls.internal, self.settings.calls.translators) = (internal, translators);
     }
 
     fn page(&self) -> String {

@@ -17,6 +17,7 @@
 
 mod admission;
 mod call;
+mod crossing;
 mod ending;
 mod exchange;
 mod firewall;
@@ -369,7 +370,7 @@ impl Calls {
         }
         let waits = call.waits(number);
         if waits && let Some(exchange) = call.exchange(number) {
-            exchange.asked_at = Some(now);
+            exchange.asked_at.get_or_insert(now);
         }
         waits
     }

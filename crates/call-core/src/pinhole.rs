@@ -66,18 +66,14 @@ pub(crate) fn needed(
 /// is inside: towards the inside it has an address of its own outside, at first only reserved; towards the outside there is none
 /// before the sender is known, for a wildcard has no translation.
 pub(crate) fn needed_of_translator(
-    internal: &[Network],
+    middlebox: usize,
     towards: Stream,
+    is_inside: bool,
     source: Option<IpAddr>,
 ) -> Option<Pinhole> {
-    let pinhole = |from, direction, is_translated| Pinhole {
-        middlebox: TRANSLATOR,
-        towards,
-        from,
-        direction,
-        is_translated,
-    };
-    if is_inside(internal, towards.address) {
+    let pinhole =
+        |from, direction, is_translated| Pinhole { middlebox, towards, from, direction, is_translated };
+    if is_inside {
         return Some(pinhole(source.map_or(Source::Nobody, Source::Host), Direction::Inbound, true));
     }
     source.map(|host| pinhole(Source::Host(host), Direction::Outbound, false))
@@ -103,7 +99,12 @@ impl Pinhole {
 
     /// Returns whether both are for the same listener inside, behind the same translator.
     pub(crate) fn shares_translation(&self, other: &Self) -> bool {
-        self.is_translated && other.is_translated && self.towards == other.towards
+        self.is_translated && other.is_translation_of(self.middlebox, self.towards)
+    }
+
+    /// Returns whether it gives a listener, seen from inside, its address on the other side of a translator.
+    pub(crate) fn is_translation_of(&self, middlebox: usize, listener: Stream) -> bool {
+        self.is_translated && self.middlebox == middlebox && self.towards == listener
     }
 
     /// Returns whether it only reserves an address.
@@ -181,9 +182,6 @@ fn unspecified(like: IpAddr) -> IpAddr {
     }
 }
 
-/// The place of a middlebox that translates: it is the only one.
-const TRANSLATOR: usize = 0;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,7 +243,7 @@ mod tests {
     fn a_translator_reserves_first_and_opens_once_both_ends_are_known() {
         let inner = |source: Option<&str>| {
             let source = source.map(|source| source.parse().unwrap());
-            needed_of_translator(&inside(), stream("10.1.8.3"), source).unwrap()
+            needed_of_translator(0, stream("10.1.8.3"), true, source).unwrap()
         };
         let PolicyRequest::Reserve(request) = inner(None).request(Lifetime::from_secs(60)) else { panic!() };
         assert_eq!(
@@ -256,8 +254,8 @@ mod tests {
         assert!(matches!(open.request(Lifetime::from_secs(60)), PolicyRequest::Enable(_)));
         assert!(open.covers(&inner(None)) && !inner(None).covers(&open));
         assert!(open.shares_translation(&inner(Some("192.0.2.8"))) && open.reserved() == inner(None));
-        assert_eq!(needed_of_translator(&inside(), stream("192.0.2.9"), None), None);
-        let outer = needed_of_translator(&inside(), stream("192.0.2.9"), "10.1.8.3".parse().ok()).unwrap();
+        assert_eq!(needed_of_translator(0, stream("192.0.2.9"), false, None), None);
+        let outer = needed_of_translator(0, stream("192.0.2.9"), false, "10.1.8.3".parse().ok()).unwrap();
         assert!(!outer.is_translated);
     }
 }

@@ -14,7 +14,7 @@ addresses = ["192.0.2.254"]
 internal = ["10.0.0.0/8"]
 "#;
 
-const SECOND_NAT: &str = "[[middleboxes]]\nname = \"nat\"\nkind = \"nat\"\naddresses = [\"192.0.2.253\"]\ninternal = [\"10.0.0.0/8\"]\n";
+const NAT: &str = "[[middleboxes]]\nname = \"nat\"\nkind = \"nat\"\naddresses = [\"192.0.2.253\"]\ninternal = [\"10.0.0.0/8\"]\n";
 
 fn error(text: &str) -> String {
     Settings::parse(text, Path::new(".")).unwrap_err().to_string()
@@ -60,7 +60,13 @@ fn every_error_names_key_value_and_bound() {
             "listen.tls = 192.0.2.1:5061: only with",
         ),
         (change("to =", "transport = \"tls\"\nto ="), "routes[0].to = 192.0.2.9:5060: listen.tls has no"),
-        (add(SECOND_NAT), "middleboxes.kind = nat: a middlebox that translates has to be the only one"),
+        (
+            add(&format!(
+                "{NAT}{}",
+                NAT.replace("\"nat\"", "\"far\"").replace("kind = \"far\"", "kind = \"nat\"")
+            )),
+            "middleboxes[2].internal = 10.0.0.0/8: translated by nat before",
+        ),
         (change("to =", "tls_name = \"x\"\nto ="), "routes[0].tls_name = x: only with"),
         (add("[tls]\ncertificate = \"none\"\nkey = \"none\"\n"), "tls.certificate = ./none: "),
         (add("[authentication]\nrealm = \"a\\\"b\"\nusers = {}\n"), "authentication.realm = a\"b: "),
@@ -98,6 +104,13 @@ fn what_nobody_could_call_or_reach_is_refused() {
     assert!(error("[listen]\nudp = [\"192.0.2.1:5060\"]\n").starts_with("routes = []"));
     let two = GOOD.replace("udp = [\"192.0.2.1:5060\"]", "udp = [\"192.0.2.1:5060\", \"192.0.2.2:5060\"]");
     assert!(error(&two).contains("one address of each family"));
+}
+
+#[test]
+fn translators_stand_in_a_row_or_one_on_each_side() {
+    let far = NAT.replace("name = \"nat\"", "name = \"far\"").replace("10.0.0.0/8", "172.16.0.0/12");
+    let settings = Settings::parse(&format!("{GOOD}{NAT}{far}"), Path::new(".")).unwrap();
+    assert_eq!(settings.calls.translators, [1, 2].into());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The way from what is written to what holds: bounds, defaults, key files.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -51,12 +52,8 @@ pub(super) fn settings(file: ConfigFile, folder: &Path) -> Result<Settings, Conf
     }
     let calls = calls(&file.calls, &file.limits, CallSettings::new(routes, internal))?;
     let authentication = file.authentication.map(authentication).transpose()?;
-    let is_translated = middleboxes.iter().any(|middlebox| middlebox.is_translator);
-    if is_translated && middleboxes.len() > 1 {
-        let bound = "a middlebox that translates has to be the only one";
-        return Err(value("middleboxes.kind", "nat", bound));
-    }
-    let calls = CallSettings { authentication, is_translated, ..calls };
+    let translators = translators(&middleboxes, &calls.internal)?;
+    let calls = CallSettings { authentication, translators, ..calls };
     let connections = file.limits.connections.unwrap_or(4_096);
     at_least("limits.connections", connections, 1)?;
     let connections_per_host = file.limits.connections_per_host.unwrap_or(256);
@@ -267,6 +264,37 @@ fn middlebox(index: usize, table: &MiddleboxTable, folder: &Path) -> Result<Midd
         is_translator: table.kind == KindOfMiddlebox::Nat,
         lifetime: Lifetime::from_secs(lifetime),
     })
+}
+
+/// Returns the places of the middleboxes that translate. Beyond one of them nobody sees the addresses that are behind it, neither another
+/// translator nor a filter.
+fn translators(
+    middleboxes: &[MiddleboxSettings],
+    internal: &[Vec<Network>],
+) -> Result<BTreeSet<usize>, ConfigError> {
+    let translators: BTreeSet<usize> = middleboxes
+        .iter()
+        .filter(|middlebox| middlebox.is_translator)
+        .map(|middlebox| middlebox.index)
+        .collect();
+    for at in &translators {
+        for (beyond, networks) in internal.iter().enumerate().skip(at + 1) {
+            let is_hidden = |network: &&Network| {
+                let overlaps =
+                    |own: &Network| own.contains(network.address()) || network.contains(own.address());
+                internal[*at].iter().any(overlaps)
+            };
+            if let Some(network) = networks.iter().find(is_hidden) {
+                let found = format!("{}/{}", network.address(), network.prefix_length());
+                let name = &middleboxes[*at].name;
+                let bound = format!(
+                    "translated by {name} before this one sees it; name the networks that {name} gives out, or place this middlebox before {name} if it is"
+                );
+                return Err(value(&format!("middleboxes[{beyond}].internal"), found, &bound));
+            }
+        }
+    }
+    Ok(translators)
 }
 
 fn credentials(

@@ -1,8 +1,5 @@
 //! A request on its way from one side to the other.
 
-use std::net::IpAddr;
-
-use bytes::Bytes;
 use sip::{Flow, HeaderName, Method, Request, Response, Status};
 use virtual_time::Instant;
 
@@ -11,7 +8,7 @@ use super::call::{Call, Side, Step};
 use super::ending::Ending;
 use super::{Calls, Purpose, forward};
 use crate::media::{self, Stream};
-use crate::pinhole::{Pinhole, is_inside, needed, needed_of_translator};
+use crate::pinhole::Pinhole;
 
 impl Calls {
     /// Opens what media towards the asker need, and passes the request on once that is open.
@@ -67,68 +64,12 @@ impl Calls {
         Ok(streams)
     }
 
-    /// Returns the pinholes for media towards streams from a source, through every middlebox that they cross.
-    pub(super) fn needed(&self, call: &Call, streams: &[Stream], source: Option<IpAddr>) -> Vec<Pinhole> {
-        if self.settings.is_translated {
-            let Some(internal) = self.settings.internal.first().filter(|_| self.is_translated(call)) else {
-                return Vec::new();
-            };
-            let of = |stream: &Stream| needed_of_translator(internal, *stream, source);
-            return streams.iter().filter_map(of).collect();
-        }
-        let boxes = || self.settings.internal.iter().enumerate();
-        streams
-            .iter()
-            .flat_map(|stream| boxes().flat_map(move |(at, internal)| needed(at, internal, *stream, source)))
-            .collect()
-    }
-
-    /// Opens what media towards one side need, which has said where it is, and returns whether the exchange has to wait. Through a
-    /// translator media towards the other side need theirs now, too, for now it is known where they come from.
-    pub(super) fn open_for_both(
-        &mut self,
-        now: Instant,
-        call: &mut Call,
-        number: u32,
-        side: Side,
-        streams: &[Stream],
-        offered: Option<Vec<Stream>>,
-    ) -> bool {
-        let other = side.other();
-        let offered = offered.unwrap_or_else(|| call.leg(other).streams.clone());
-        let pinholes = self.needed(call, streams, source(&offered));
-        if self.settings.is_translated {
-            let back = self.needed(call, &offered, source(streams));
-            self.open(now, call, number, other, back);
-        }
-        self.open(now, call, number, side, pinholes)
-    }
-
-    /// Returns whether a call crosses a translator: one side speaks from inside, the other from outside.
-    fn is_translated(&self, call: &Call) -> bool {
-        let is_inside = |internal: &Vec<_>, side| is_inside(internal, call.leg(side).flow.remote.ip());
-        let crosses = |internal| is_inside(internal, Side::A) != is_inside(internal, Side::B);
-        self.settings.is_translated && self.settings.internal.first().is_some_and(crosses)
-    }
-
-    /// Returns a session description as the other side has to see it: with the addresses that a translator has given out.
-    pub(super) fn translated(&self, call: &Call, body: &Bytes) -> Bytes {
-        if body.is_empty() || !self.is_translated(call) {
-            return body.clone();
-        }
-        media::translated(body, |stream| {
-            let held = call.pinholes.iter().filter(|held| held.pinhole.towards == stream);
-            held.filter_map(|held| held.outside).next()
-        })
-        .map_or_else(|| body.clone(), Bytes::from)
-    }
-
     /// Passes the request of an exchange on.
     pub(super) fn forward_request(&mut self, now: Instant, call: &mut Call, number: u32) {
         let Some(exchange) = call.exchange(number) else { return };
         let (to, mut original) = (exchange.from.other(), exchange.request.clone());
         if exchange.has_media() {
-            original.body = self.translated(call, &original.body);
+            original.body = self.translated(call, to.other(), &original.body);
         }
         let Some(exchange) = call.exchange(number) else { return };
         let hops = exchange.essentials.max_forwards.unwrap_or(70).saturating_sub(1).min(70);
@@ -267,7 +208,7 @@ impl Calls {
         let mut ack = dialog.ack(sent_number);
         if let Some(with) = with {
             forward::copy(&with.headers, &mut ack.headers);
-            ack.body = self.translated(call, &with.body);
+            ack.body = self.translated(call, to.other(), &with.body);
         }
         self.endpoint.acknowledge(client, ack, flow);
     }
@@ -286,8 +227,8 @@ impl Calls {
         if !has_media {
             return;
         }
-        let from = |side: Side| source(&call.leg(side.other()).streams);
-        let all = |side| self.needed(call, &call.leg(side).streams, from(side));
+        let all =
+            |side: Side| self.needed(call, side, &call.leg(side).streams, &call.leg(side.other()).streams);
         let wanted: Vec<Pinhole> = all(Side::A).into_iter().chain(all(Side::B)).collect();
         self.close(call, |held| {
             held.exchange.is_none() && !wanted.iter().any(|pinhole| held.pinhole.covers(pinhole))
@@ -324,11 +265,6 @@ impl Calls {
         call.forks.push((fork.to_owned(), tag.clone()));
         tag
     }
-}
-
-/// Returns the address that media of a side come from, as far as its session description says.
-fn source(streams: &[Stream]) -> Option<IpAddr> {
-    streams.first().map(|stream| stream.address)
 }
 
 /// Forks that are told apart.

@@ -178,6 +178,9 @@ impl Calls {
 
     /// All pinholes are open that an exchange waited for.
     fn go_on(&mut self, now: Instant, call: &mut Call, number: u32) {
+        if self.open_what_follows(now, call, number) {
+            return;
+        }
         let Some(exchange) = call.exchange(number) else { return };
         let asked_at = exchange.asked_at.take();
         let step = core::mem::replace(&mut exchange.step, Step::Forwarded);

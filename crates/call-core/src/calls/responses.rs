@@ -234,7 +234,7 @@ impl Calls {
         let contact = refreshes_target.then(|| self.contact(call, call.leg(from).flow));
         forward::complete_response(&mut passed, response, contact.as_deref());
         if is_media {
-            passed.body = self.translated(call, &response.body);
+            passed.body = self.translated(call, from.other(), &response.body);
         }
         for route in record_routes(call, number) {
             passed.headers.push(HeaderName::RecordRoute, route);

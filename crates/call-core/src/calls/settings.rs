@@ -1,6 +1,6 @@
 //! The settings that calls go by.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::hops::{HopName, NextHop};
 pub struct CallSettings {
     /// The rules about where calls go, of which the first that fits decides.
     pub routes: Vec<Route>,
-    /// The networks behind each middlebox, in the order of the configuration.
+    /// The networks behind each middlebox, in the order in which media from inside meet them.
     pub internal: Vec<Vec<Network>>,
-    /// The middlebox, which is then the only one, translates addresses; default no.
-    pub is_translated: bool,
+    /// The middleboxes that translate addresses, by their place in that order; default none.
+    pub translators: BTreeSet<usize>,
     /// How long the firewall may take to answer; default 2 s.
     pub firewall_patience: Duration,
     /// How long a call may ring; default 180 s.
@@ -90,7 +90,7 @@ impl CallSettings {
         Self {
             routes,
             internal,
-            is_translated: false,
+            translators: BTreeSet::new(),
             firewall_patience: Duration::from_secs(2),
             longest_ringing: Duration::from_secs(180),
             longest_call: Duration::from_secs(12 * 3600),
@@ -120,6 +120,6 @@ impl CallSettings {
         let same_side = |internal: &Vec<Network>| {
             crate::pinhole::is_inside(internal, peer) == crate::pinhole::is_inside(internal, address)
         };
-        (is_trusted && !self.is_translated) || self.internal.iter().all(same_side)
+        (is_trusted && self.translators.is_empty()) || self.internal.iter().all(same_side)
     }
 }

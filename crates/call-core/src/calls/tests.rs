@@ -33,6 +33,8 @@ struct World {
     transport: Transport,
     /// What the firewall says, and when it is asked; `None`: nothing, until the test says it.
     verdict: Option<Result<(), Refusal>>,
+    /// How many more requests are granted before one is refused, if a test says so.
+    grants: Option<usize>,
     /// The port outside that the translator gives next.
     outside: u16,
     translations: std::collections::BTreeMap<(std::net::IpAddr, u16), SocketAddr>,
@@ -73,6 +75,7 @@ impl World {
             callee: endpoint(CALLEE, 3),
             transport,
             verdict: Some(Ok(())),
+            grants: None,
             outside: 20_000,
             translations: std::collections::BTreeMap::new(),
             open: Vec::new(),
@@ -145,12 +148,18 @@ impl World {
 
     /// The firewall says what it has to say about a pinhole; a translator gives each listener one address.
     fn decide(&mut self, id: PinholeId, pinhole: Pinhole) {
-        let Some(verdict) = self.verdict else { return };
+        let Some(mut verdict) = self.verdict else { return };
+        match &mut self.grants {
+            Some(0) => verdict = Err(Refusal::Refused),
+            Some(left) => *left -= 1,
+            None => {}
+        }
         let outside = pinhole.is_translated.then(|| {
             let listener = pinhole.towards;
+            let own = ["198.51.100.1", "172.16.0.1", "203.0.113.1"][pinhole.middlebox];
             *self.translations.entry((listener.address, listener.port)).or_insert_with(|| {
                 self.outside += 100;
-                SocketAddr::new("198.51.100.1".parse().unwrap(), self.outside)
+                SocketAddr::new(own.parse().unwrap(), self.outside)
             })
         });
         self.calls.handle_verdict(self.now, id, verdict.map(|()| outside));

@@ -41,7 +41,12 @@ fn remember<T>(memory: &mut Vec<T>, thing: T) {
 impl Chaos {
     fn new(seed: u64) -> Self {
         let mut world = World::new();
-        world.calls.settings.is_translated = !seed.is_multiple_of(2);
+        world.calls.settings.translators = (!seed.is_multiple_of(2)).then_some(0).into_iter().collect();
+        if seed % 4 == 3 {
+            // The called side is behind one of its own.
+            world.calls.settings.internal.push(vec![Network::new("198.51.100.9".parse().unwrap(), 32)]);
+            world.calls.settings.translators.insert(1);
+        }
         world.calls.settings.most_calls = MOST_CALLS;
         world.calls.settings.longest_ringing = Duration::from_secs(20);
         Self {

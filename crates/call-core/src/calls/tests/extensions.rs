@@ -130,7 +130,7 @@ fn a_session_that_nobody_refreshes_ends_and_one_that_is_refreshed_goes_on() {
 #[test]
 fn an_answer_in_an_acknowledgment_opens_both_ways_through_a_translator() {
     let mut world = World::new();
-    world.calls.settings.is_translated = true;
+    world.calls.settings.translators = BTreeSet::from([0]);
     let mut request = invite("");
     request.headers.push(HeaderName::Supported, "100rel");
     world.send(request);

@@ -5,8 +5,8 @@ use crate::pinhole::Source;
 
 fn world() -> World {
     let mut world = World::new();
-    let is_translated = true;
-    world.calls.set_settings(CallSettings { is_translated, ..settings(Transport::UDP) });
+    let translators = BTreeSet::from([0]);
+    world.calls.set_settings(CallSettings { translators, ..settings(Transport::UDP) });
     world
 }
 
@@ -194,4 +194,124 @@ fn calls_that_do_not_cross_the_translator_stay_as_they_are() {
     world.calls.settings.internal = vec![both.to_vec()];
     world.up();
     assert_eq!((world.asked, world.open.len()), (0, 0));
+}
+
+/// Middleboxes in a row from the inside out, by their networks; these places translate.
+fn row<const N: usize>(networks: [(&str, u8); N], translators: &[usize]) -> World {
+    let mut world = World::new();
+    world.calls.settings.internal =
+        networks.map(|(address, bits)| vec![Network::new(address.parse().unwrap(), bits)]).to_vec();
+    world.calls.settings.translators = translators.iter().copied().collect();
+    world
+}
+
+/// What is open, as `middlebox: listener:port from whom`.
+fn open(world: &World) -> Vec<String> {
+    let text = |pinhole: &Pinhole| {
+        let Pinhole { middlebox, towards, from, .. } = pinhole;
+        let from = match from {
+            Source::Host(host) => host.to_string(),
+            other => format!("{other:?}"),
+        };
+        format!("{middlebox}: {}:{} from {from}", towards.address, towards.port)
+    };
+    let mut all: Vec<String> = world.open.iter().map(|(_, pinhole)| text(pinhole)).collect();
+    all.sort();
+    all
+}
+
+/// Calls and answers; returns what each side is told of the other.
+fn descriptions(world: &mut World) -> (String, String) {
+    let invite = world.invite(OFFER);
+    let (transaction, request) = world.received();
+    world.respond(transaction, &request, Status::OK, ANSWER);
+    let (codes, answer) = world.told();
+    assert_eq!(codes.last(), Some(&200), "{:#?}", world.trace);
+    let answer = *answer.unwrap();
+    world.acknowledge(invite, &answer);
+    (text(&request.body), text(&answer.body))
+}
+
+fn hang_up(world: &mut World) {
+    world.calls.end_all(world.now);
+    world.assert_nothing_is_left();
+}
+
+#[test]
+fn each_side_behind_a_translator_of_its_own_is_told_what_the_other_one_gives_out() {
+    let mut world = row([("10.0.0.0", 8), ("198.51.100.9", 32)], &[0, 1]);
+    let (offer, answer) = descriptions(&mut world);
+    assert!(offer.contains("m=audio 20100 ") && offer.contains("c=IN IP4 198.51.100.1\r\n"), "{offer}");
+    assert!(answer.contains("m=audio 20200 ") && answer.contains("c=IN IP4 172.16.0.1\r\n"), "{answer}");
+    assert_eq!(
+        open(&world),
+        [
+            "0: 10.1.8.3:6000 from 172.16.0.1",
+            "0: 172.16.0.1:20200 from 10.1.8.3",
+            "1: 198.51.100.1:20100 from 198.51.100.9",
+            "1: 198.51.100.9:7000 from 198.51.100.1",
+        ]
+    );
+    hang_up(&mut world);
+}
+
+#[test]
+fn two_translators_in_a_row_translate_one_after_the_other() {
+    let mut world = row([("10.0.0.0", 8), ("198.51.100.1", 32)], &[0, 1]);
+    let (offer, answer) = descriptions(&mut world);
+    assert!(offer.contains("m=audio 20200 ") && offer.contains("c=IN IP4 172.16.0.1\r\n"), "{offer}");
+    assert!(answer.contains("m=audio 7000 ") && answer.contains("c=IN IP4 198.51.100.9\r\n"), "{answer}");
+    assert_eq!(
+        open(&world),
+        [
+            "0: 10.1.8.3:6000 from 198.51.100.9",
+            "0: 198.51.100.9:7000 from 10.1.8.3",
+            "1: 198.51.100.1:20100 from 198.51.100.9",
+            "1: 198.51.100.9:7000 from 198.51.100.1",
+        ]
+    );
+    hang_up(&mut world);
+}
+
+#[test]
+fn filters_before_and_behind_a_translator_see_what_passes_them() {
+    let mut world = row([("10.0.0.0", 8), ("10.0.0.0", 8), ("172.16.0.0", 12)], &[1]);
+    let (offer, _) = descriptions(&mut world);
+    assert!(offer.contains("m=audio 20100 ") && offer.contains("c=IN IP4 172.16.0.1\r\n"), "{offer}");
+    let all = open(&world);
+    for pinhole in [
+        "0: 10.1.8.3:6000 from Outside",
+        "0: 198.51.100.9:7000 from 10.1.8.3",
+        "1: 10.1.8.3:6000 from 198.51.100.9",
+        "1: 198.51.100.9:7000 from 10.1.8.3",
+        "2: 172.16.0.1:20100 from Outside",
+        "2: 198.51.100.9:7000 from 172.16.0.1",
+    ] {
+        assert!(all.iter().any(|open| open == pinhole), "{pinhole} is not among {all:?}");
+    }
+    assert_eq!(all.len(), 6, "{all:?}");
+    hang_up(&mut world);
+}
+
+#[test]
+fn a_refusal_by_either_translator_ends_the_call_and_leaves_nothing_at_the_other() {
+    for (networks, needed) in
+        [([("10.0.0.0", 8), ("198.51.100.9", 32)], 6), ([("10.0.0.0", 8), ("198.51.100.1", 32)], 6)]
+    {
+        for granted in 0..=needed {
+            let mut world = row(networks, &[0, 1]);
+            world.grants = Some(granted);
+            world.invite(OFFER);
+            while let Some(event) = world.callee.poll_event() {
+                if let Event::Request { transaction, request, .. } = event
+                    && request.method == Method::Invite
+                {
+                    world.respond(transaction, &request, Status::OK, ANSWER);
+                }
+            }
+            let expected = if granted == needed { 200 } else { 503 };
+            assert_eq!(world.told().0.last(), Some(&expected), "{granted}: {:#?}", world.trace);
+            hang_up(&mut world);
+        }
+    }
 }
