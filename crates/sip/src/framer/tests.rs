@@ -26,6 +26,19 @@ fn messages_are_found_however_the_stream_is_cut() {
 }
 
 #[test]
+fn a_length_on_a_line_that_goes_on_is_the_one_that_the_message_has() {
+    let stream = b"OPTIONS sip:b@x SIP/2.0\r\nContent-Length:\r\n 4\r\n\r\nabcd";
+    let mut framer = Framer::new(MessageLimits::default());
+    framer.push(stream);
+    let message = framer.next_message().unwrap().unwrap();
+    assert_eq!(message, stream.as_slice());
+    let message = crate::Message::parse(&message, &MessageLimits::default()).unwrap();
+    assert!(matches!(message, crate::Message::Request(request) if request.body == b"abcd".as_slice()));
+    framer.push(b"OPTIONS sip:b@x SIP/2.0\r\nl: 1\r\n 2\r\n\r\na");
+    assert!(matches!(framer.next_message(), Err(FramingError::Message(_))));
+}
+
+#[test]
 fn a_stream_without_content_length_cannot_be_cut() {
     let mut framer = Framer::new(MessageLimits::default());
     framer.push(b"OPTIONS sip:b@x SIP/2.0\r\nA: b\r\n\r\n");

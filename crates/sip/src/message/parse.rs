@@ -118,8 +118,7 @@ fn headers(fields: &str, limits: &MessageLimits) -> Result<Headers, ParseError> 
     for (index, line) in fields.split(LINE_END).enumerate().filter(|(_, line)| !line.is_empty()) {
         if line.starts_with(text::is_space) {
             let (_, value) = lines.last_mut().ok_or(ParseError::HeaderLine(index + 1))?;
-            value.push(' ');
-            value.push_str(line.trim_matches(text::is_space));
+            unfold(value, line);
             continue;
         }
         if lines.len() == limits.header_lines {
@@ -143,13 +142,28 @@ fn headers(fields: &str, limits: &MessageLimits) -> Result<Headers, ParseError> 
 pub(crate) fn content_length_of_head(head: &[u8]) -> Result<Option<usize>, ParseError> {
     let head = head_text(head)?;
     let mut found = None;
-    for (name, value) in head.split(LINE_END).skip(1).filter_map(|line| line.split_once(':')) {
+    let mut lines = head.split(LINE_END).skip(1).peekable();
+    while let Some(line) = lines.next() {
+        let Some((name, value)) = line.split_once(':') else { continue };
         let name = name.trim_end_matches(text::is_space);
         if name.eq_ignore_ascii_case("l") || name.eq_ignore_ascii_case("Content-Length") {
-            found = same_length(found, value.trim_matches(text::is_space))?;
+            let mut value = value.trim_matches(text::is_space).to_owned();
+            while let Some(line) = lines.next_if(|line| line.starts_with(text::is_space)) {
+                unfold(&mut value, line);
+            }
+            found = same_length(found, &value)?;
         }
     }
     Ok(found)
+}
+
+/// Appends a line to the value that it goes on with (RFC 3261 §7.3.1); the space between them is one, and none is left at an end.
+fn unfold(value: &mut String, line: &str) {
+    let line = line.trim_matches(text::is_space);
+    if !value.is_empty() && !line.is_empty() {
+        value.push(' ');
+    }
+    value.push_str(line);
 }
 
 /// Returns the length that Content-Length gives, if it is there. Two lengths that differ are refused, for they are a

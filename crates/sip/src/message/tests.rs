@@ -99,6 +99,16 @@ fn a_tortuous_request_is_understood() {
 }
 
 #[test]
+fn lines_that_go_on_leave_one_space_between_them_and_none_at_an_end() {
+    let found =
+        request(START, &["Subject: a\r\n\t b \r\n\t\t", "Organization:\r\n c", "l:\r\n \r\n 0"]).unwrap();
+    let value = |name: &str| found.headers.first(&HeaderName::of(name)).unwrap().to_owned();
+    assert_eq!((value("Subject"), value("Organization")), ("a b".to_owned(), "c".to_owned()));
+    let again = Message::parse(&found.encode(), &MessageLimits::default()).unwrap();
+    assert!(matches!(again, Message::Request(again) if again.encode() == found.encode()));
+}
+
+#[test]
 fn unusual_but_legal_characters_pass() {
     let odd = "!odd-Method0123456789_*+`.%indeed'~";
     let uri = "sip:1_unusual.URI~(to-be!sure)&isn't+it$/crazy?,/;;*:&it+has=1,weird!*pas$wo~d@example.com";
