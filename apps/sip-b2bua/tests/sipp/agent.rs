@@ -114,12 +114,27 @@ impl Agent {
 
     /// The same over UDP, with a middlebox that translates to these ports and is said to be of this kind.
     pub(crate) fn with_translator(kind: &str, ports: (u16, u16), is_up: bool) -> Option<Self> {
-        let named = format!("name = \"edge\"\nkind = \"{kind}\"");
-        let pool =
-            format!("addresses = [\"198.51.100.1\"], first_port = {}, last_port = {}", ports.0, ports.1);
-        let further = format!("[service]\nkind = \"traditional-nat\"\noutside = {{ {pool} }}\n");
+        let (named, further) = translator(kind, ports);
         let configuration = CONFIGURATION.replace("name = \"edge\"", &named);
         Some(Self::until(Network::new()?, &configuration, (&route("udp"), ""), &further, is_up))
+    }
+
+    /// The same over UDP, with addresses of IPv6 for media, too.
+    pub(crate) fn with_ipv6() -> Option<Self> {
+        let network = Network::new()?;
+        network.add_ipv6();
+        Some(Self::within(network, CONFIGURATION, "udp", "", ""))
+    }
+
+    /// The same over UDP, with a middlebox that translates, asked over SCTP.
+    pub(crate) fn with_translator_over_sctp(ports: (u16, u16)) -> Option<Self> {
+        let (kind, of_middlebox) = translator("nat", ports);
+        let sctp = format!("{kind}\ntransport = \"sctp\"\nencapsulation_port = 9898");
+        let configuration = CONFIGURATION.replace("name = \"edge\"", &sctp);
+        let listen =
+            "[listen.sctp]\naddresses = [\"127.0.0.1\"]\ncarrier = \"udp\"\nencapsulation_port = 9898\n";
+        let of_middlebox = format!("{of_middlebox}{listen}");
+        Some(Self::within(Network::new()?, &configuration, "udp", "", &of_middlebox))
     }
 
     /// The same over UDP, with a middlebox that grants no lifetime longer than this.
@@ -225,6 +240,13 @@ impl Agent {
     }
 }
 
+/// What the agent and a middlebox that translates to these ports have to be told for it.
+fn translator(kind: &str, ports: (u16, u16)) -> (String, String) {
+    let pool = format!("addresses = [\"198.51.100.1\"], first_port = {}, last_port = {}", ports.0, ports.1);
+    let of_middlebox = format!("[service]\nkind = \"traditional-nat\"\noutside = {{ {pool} }}\n");
+    (format!("name = \"edge\"\nkind = \"{kind}\""), of_middlebox)
+}
+
 /// The route to the called side.
 fn route(transport: &str) -> String {
     format!("to = \"{OUTSIDE}:5060\"\ntransport = \"{transport}\"")
@@ -249,7 +271,7 @@ encapsulation_port = 9899
 [[middleboxes]]
 name = "edge"
 addresses = ["127.0.0.1"]
-internal = ["10.1.8.0/24"]
+internal = ["10.1.8.0/24", "fd00::/8"]
 [metrics]
 listen = "127.0.0.1:9627"
 [records]

@@ -1,7 +1,10 @@
 //! The cases.
 
+use sip::Method;
+
 use crate::agent::{Agent, Process, SECOND};
-use crate::network::{AGENT, INSIDE, OUTSIDE, Place};
+use crate::network::{AGENT, INSIDE, INSIDE_V6, OUTSIDE, OUTSIDE_V6, Place};
+use crate::phone::Phones;
 use crate::probe::Media;
 use crate::proxy::Proxy;
 use crate::stranger::Stranger;
@@ -62,6 +65,32 @@ fn media_pass_while_the_call_is_up_and_neither_before_nor_after() {
         assert_eq!(cause(&agent), "bye_of_caller");
         agent.stop();
     }
+}
+
+#[test]
+fn media_over_ipv6_pass_while_the_call_is_up_and_two_families_are_refused() {
+    let Some(agent) = Agent::with_ipv6() else { return };
+    let media = Media::between(&agent.network, INSIDE_V6, OUTSIDE_V6);
+    assert_eq!(media.passes(), (false, false), "before the call");
+    let mut phones = Phones::new(&agent.network);
+    phones.listen_at(INSIDE_V6, OUTSIDE_V6);
+    phones.call();
+    assert_eq!(phones.wait_for_answer(1, || agent.log()).0, 200);
+    media.wait(|| agent.log());
+    phones.hang_up();
+    phones.wait(|phones| phones.was_asked_last(&Method::Bye), || agent.log());
+    agent.wait_until_closed();
+    let start = std::time::Instant::now();
+    while media.passes() != (false, false) {
+        assert!(start.elapsed() < crate::agent::PATIENCE, "media pass after the call");
+    }
+    phones.listen_at(INSIDE_V6, OUTSIDE);
+    phones.call();
+    let (status, reason) = phones.wait_for_answer(2, || agent.log());
+    assert_eq!((status, reason.contains("SIP;cause=488")), (488, true), "{reason}");
+    phones.wait(|phones| phones.was_asked_last(&Method::Bye), || agent.log());
+    agent.wait_until_closed();
+    agent.stop();
 }
 
 #[test]

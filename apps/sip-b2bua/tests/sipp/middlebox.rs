@@ -103,6 +103,6 @@ inside = ["in0"]
 # So that it can be flushed, as on kernels before 6.9.
 own_table = false
 [realms]
-internal = ["10.1.8.0/24"]
+internal = ["10.1.8.0/24", "fd00::/8"]
 [anonymous]
 "#;

@@ -33,6 +33,8 @@ impl Place {
 pub(crate) const INSIDE: &str = "10.1.8.3";
 pub(crate) const AGENT: &str = "10.1.8.1";
 pub(crate) const OUTSIDE: &str = "198.51.100.9";
+pub(crate) const INSIDE_V6: &str = "fd00:8::3";
+pub(crate) const OUTSIDE_V6: &str = "2001:db8:9::9";
 
 impl Network {
     /// Makes them; `None` where something is missing, which is said, and a failure where everything must run.
@@ -80,6 +82,21 @@ impl Network {
     fn ip(&self, place: Place, arguments: &[&str]) -> Result<(), String> {
         let name = self.name(place);
         ip(&[&["-n", name.as_str()], arguments].concat())
+    }
+
+    /// Gives every place an address of IPv6, too.
+    pub(crate) fn add_ipv6(&self) {
+        for (place, own, link, middle) in [
+            (Place::Inside, INSIDE_V6, "in0", "fd00:8::1"),
+            (Place::Outside, OUTSIDE_V6, "out0", "2001:db8:9::1"),
+        ] {
+            for (place, address, device) in [(place, own, "eth0"), (Place::Middle, middle, link)] {
+                self.ip(place, &["addr", "add", &format!("{address}/64"), "dev", device, "nodad"]).unwrap();
+            }
+            self.ip(place, &["-6", "route", "add", "default", "via", middle]).unwrap();
+        }
+        let all = "/proc/sys/net/ipv6/conf/all/forwarding";
+        self.within(Place::Middle, || std::fs::write(all, "1")).unwrap();
     }
 
     /// Lays a second cable to the outside, over which the middle and it reach each other as well.

@@ -53,6 +53,8 @@ pub(crate) struct Phones {
     /// An INVITE that the called side has not answered.
     ringing: Option<(TransactionId, Request)>,
     answers_at_once: bool,
+    /// The addresses at which caller and called side listen for media.
+    listen: [&'static str; 2],
 }
 
 impl std::fmt::Display for Heard {
@@ -114,7 +116,13 @@ impl Phones {
             invite: None,
             ringing: None,
             answers_at_once: true,
+            listen: [INSIDE, OUTSIDE],
         }
+    }
+
+    /// Has both sides listen for media at other addresses than those of their signalling.
+    pub(crate) const fn listen_at(&mut self, caller: &'static str, callee: &'static str) {
+        self.listen = [caller, callee];
     }
 
     /// Has the called side ring until [`answer`](Self::answer).
@@ -136,7 +144,7 @@ impl Phones {
         ] {
             invite.headers.push(name, value);
         }
-        describe(&mut invite.headers, &mut invite.body, INSIDE, 6_000);
+        describe(&mut invite.headers, &mut invite.body, self.listen[0], 6_000);
         let now = self.caller.now();
         self.caller.endpoint.request(now, invite.clone(), agent()).unwrap();
         self.invite = Some(invite);
@@ -147,7 +155,7 @@ impl Phones {
         let (transaction, request) = self.ringing.take().unwrap();
         let mut response = Response::to(&request, Status::OK, "b");
         response.headers.push(HeaderName::Contact, format!("<sip:b@{OUTSIDE}:5060>"));
-        describe(&mut response.headers, &mut response.body, OUTSIDE, 7_000);
+        describe(&mut response.headers, &mut response.body, self.listen[1], 7_000);
         let now = self.callee.now();
         self.callee.endpoint.respond(now, transaction, &response);
     }
@@ -284,7 +292,8 @@ fn agent() -> Flow {
 
 fn describe(headers: &mut sip::Headers, body: &mut Bytes, address: &str, port: u16) {
     headers.push(HeaderName::ContentType, "application/sdp");
+    let family = if address.contains(':') { "IP6" } else { "IP4" };
     *body = Bytes::from(format!(
-        "v=0\r\no=- 1 1 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\nm=audio {port} RTP/AVP 0\r\n"
+        "v=0\r\no=- 1 1 IN {family} {address}\r\ns=-\r\nc=IN {family} {address}\r\nt=0 0\r\nm=audio {port} RTP/AVP 0\r\n"
     ));
 }

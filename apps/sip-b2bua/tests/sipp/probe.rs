@@ -15,25 +15,29 @@ pub(crate) struct Media {
 
 impl Media {
     pub(crate) fn new(network: &Network) -> Self {
-        let bind = |place, address: &str| {
+        Self::between(network, INSIDE, OUTSIDE)
+    }
+
+    /// The same at other addresses.
+    pub(crate) fn between(network: &Network, inside: &str, outside: &str) -> Self {
+        let bind = |place, address: &str, port: u16| {
             network.within(place, || {
-                let socket = UdpSocket::bind(address).unwrap();
+                let socket = UdpSocket::bind((address, port)).unwrap();
                 socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
                 socket
             })
         };
-        let (inside, outside) = (format!("{INSIDE}:6000"), format!("{OUTSIDE}:7000"));
-        Self { inside: bind(Place::Inside, &inside), outside: bind(Place::Outside, &outside) }
+        Self { inside: bind(Place::Inside, inside, 6_000), outside: bind(Place::Outside, outside, 7_000) }
     }
 
     /// Returns whether a datagram arrives in each direction: out, and in.
     pub(crate) fn passes(&self) -> (bool, bool) {
-        self.passes_towards(&format!("{INSIDE}:6000"))
+        self.passes_towards(&self.inside.local_addr().unwrap().to_string())
     }
 
     /// The same, where the inside is reached at another address.
     pub(crate) fn passes_towards(&self, inside: &str) -> (bool, bool) {
-        let outside = format!("{OUTSIDE}:7000");
+        let outside = self.outside.local_addr().unwrap().to_string();
         (passes(&self.inside, &self.outside, &outside), passes(&self.outside, &self.inside, inside))
     }
 

@@ -58,8 +58,10 @@ fn media_pass_at_the_address_that_the_called_side_is_told_and_ports_are_free_aga
 
 #[test]
 fn telephones_of_another_stack_talk_through_it() {
-    for (from, to) in [("udp", "udp"), ("tcp", "udp")] {
-        let Some(agent) = Agent::with_translator("nat", (20_000, 20_001), true) else { return };
+    let over_tcp = || Agent::with_translator("nat", (20_000, 20_001), true);
+    let over_sctp = || Agent::with_translator_over_sctp((20_000, 20_001));
+    for (from, to, agent) in [("udp", "udp", over_tcp()), ("tcp", "udp", over_sctp())] {
+        let Some(agent) = agent else { return };
         agent.network.lose(Place::Middle, "input", "udp dport 20000-20001");
         let media = Media::new(&agent.network);
         let called = Stranger::callee(&agent.network, "callee", to);

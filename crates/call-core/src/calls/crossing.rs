@@ -3,9 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
+use sip::Status;
 use virtual_time::Instant;
 
 use super::Calls;
+use super::admission::Denial;
 use super::call::{Call, Side, Step};
 use crate::media::{self, Stream};
 use crate::pinhole::{Pinhole, is_inside, needed, needed_of_translator};
@@ -78,14 +80,15 @@ impl Calls {
         streams: &[Stream],
         senders: &[Stream],
     ) -> Vec<Pinhole> {
-        // Media of a side come from where it listens, as far as its session description says.
-        let sender = senders.first().map(|sender| self.way_out(call, side.other(), *sender));
-        let listeners = streams.iter().map(|stream| self.way_out(call, side, *stream));
-        let at_each = |listener: WayOut| {
+        let of = |stream: &Stream| {
+            // Media of a side come from where it listens, as far as its session description says.
+            let sender = senders.iter().find(|sender| is_of_one_family(sender, stream));
+            let sender = sender.map(|sender| self.way_out(call, side.other(), *sender));
+            let listener = self.way_out(call, side, *stream);
             let all = 0..self.settings.internal.len();
             all.flat_map(|at| self.needed_at(at, &listener, sender.as_ref())).collect::<Vec<_>>()
         };
-        listeners.flat_map(at_each).collect()
+        streams.iter().flat_map(of).collect()
     }
 
     fn needed_at(&self, middlebox: usize, listener: &WayOut, sender: Option<&WayOut>) -> Vec<Pinhole> {
@@ -110,6 +113,32 @@ impl Calls {
             }),
         };
         pinhole.into_iter().collect()
+    }
+
+    /// Reads the answer to an offer. Where media cross a middlebox both sides have to listen at addresses of one family, for nobody
+    /// translates one into the other.
+    pub(super) fn read_answer(
+        &self,
+        call: &Call,
+        side: Side,
+        content_type: Option<&str>,
+        body: &[u8],
+        offered: &[Stream],
+    ) -> Result<Vec<Stream>, Denial> {
+        let streams = self.read_media(call, side, content_type, body)?;
+        let is_reached = |stream: &Stream| offered.iter().any(|other| is_of_one_family(other, stream));
+        let crosses = |internal: &Vec<_>| {
+            let is_inside =
+                |streams: &[Stream]| streams.iter().any(|stream| is_inside(internal, stream.address));
+            is_inside(&streams) != is_inside(offered)
+        };
+        if offered.is_empty() || streams.iter().all(is_reached) || !self.settings.internal.iter().any(crosses)
+        {
+            return Ok(streams);
+        }
+        let reason = "Media Addresses of Two Families";
+        tracing::info!(call = call.record.call_id, "{reason}: IPv4 and IPv6, with a middlebox between them");
+        Err(Denial { status: Status::NOT_ACCEPTABLE, reason, retry_after: false })
     }
 
     /// Follows a listener through the middleboxes that it is behind.
@@ -153,4 +182,8 @@ impl Calls {
         })
         .map_or_else(|| body.clone(), Bytes::from)
     }
+}
+
+fn is_of_one_family(one: &Stream, other: &Stream) -> bool {
+    one.address.is_ipv4() == other.address.is_ipv4()
 }

@@ -177,7 +177,8 @@ impl Calls {
             return self.pass_ack(call, number, &ack);
         }
         let kind = ack.headers.first(&HeaderName::ContentType).map(str::to_owned);
-        let Ok(streams) = self.read_media(call, side, kind.as_deref(), &ack.body) else {
+        let offered = &call.leg(side.other()).streams;
+        let Ok(streams) = self.read_answer(call, side, kind.as_deref(), &ack.body, offered) else {
             return self.end(now, call, Ending::BAD_MEDIA, None);
         };
         let waits = self.open_for_both(now, call, number, side, &streams, None);

@@ -136,7 +136,9 @@ impl Calls {
         }
         if is_media && !response.body.is_empty() {
             let kind = response.headers.first(&HeaderName::ContentType);
-            let streams = match self.read_media(call, side, kind, &response.body) {
+            let offered = call.exchange(number).and_then(|exchange| exchange.offered.clone());
+            let answered = offered.as_deref().unwrap_or_default();
+            let streams = match self.read_answer(call, side, kind, &response.body, answered) {
                 Ok(streams) => streams,
                 // Ringing is worth being told even without early media, unless its answer counts.
                 Err(_) if class == StatusClass::Provisional && !forward::is_reliable(&response) => {
@@ -146,7 +148,6 @@ impl Calls {
                 }
                 Err(_) => return self.end(now, call, Ending::BAD_MEDIA, None),
             };
-            let offered = call.exchange(number).and_then(|exchange| exchange.offered.clone());
             let waits = self.open_for_both(now, call, number, side, &streams, offered);
             call.leg_mut(side).streams = streams;
             if waits {

@@ -3,6 +3,7 @@
 mod basic;
 mod chaos;
 mod extensions;
+mod families;
 mod faults;
 mod hostile;
 mod translated;
@@ -19,6 +20,7 @@ use sip::{
 use virtual_time::Instant;
 
 use super::*;
+use crate::pinhole::Source;
 
 /// The caller inside, the called side outside; the agent itself stands inside.
 const CALLER: &str = "10.1.8.3:5060";
@@ -156,7 +158,10 @@ impl World {
         }
         let outside = pinhole.is_translated.then(|| {
             let listener = pinhole.towards;
-            let own = ["198.51.100.1", "172.16.0.1", "203.0.113.1"][pinhole.middlebox];
+            let own = match listener.address.is_ipv4() {
+                true => ["198.51.100.1", "172.16.0.1"][pinhole.middlebox],
+                false => "2001:db8::1",
+            };
             *self.translations.entry((listener.address, listener.port)).or_insert_with(|| {
                 self.outside += 100;
                 SocketAddr::new(own.parse().unwrap(), self.outside)

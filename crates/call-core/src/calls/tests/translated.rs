@@ -1,7 +1,6 @@
 //! Calls through a middlebox that translates: the other side is told the address that was reserved.
 
 use super::*;
-use crate::pinhole::Source;
 
 fn world() -> World {
     let mut world = World::new();
@@ -206,12 +205,12 @@ fn row<const N: usize>(networks: [(&str, u8); N], translators: &[usize]) -> Worl
 }
 
 /// What is open, as `middlebox: listener:port from whom`.
-fn open(world: &World) -> Vec<String> {
+pub(super) fn open(world: &World) -> Vec<String> {
     let text = |pinhole: &Pinhole| {
         let Pinhole { middlebox, towards, from, .. } = pinhole;
         let from = match from {
             Source::Host(host) => host.to_string(),
-            other => format!("{other:?}"),
+            other @ (Source::Inside(_) | Source::Outside | Source::Nobody) => format!("{other:?}"),
         };
         format!("{middlebox}: {}:{} from {from}", towards.address, towards.port)
     };
@@ -221,10 +220,10 @@ fn open(world: &World) -> Vec<String> {
 }
 
 /// Calls and answers; returns what each side is told of the other.
-fn descriptions(world: &mut World) -> (String, String) {
-    let invite = world.invite(OFFER);
+pub(super) fn descriptions(world: &mut World, offer: &str, answer: &str) -> (String, String) {
+    let invite = world.invite(offer);
     let (transaction, request) = world.received();
-    world.respond(transaction, &request, Status::OK, ANSWER);
+    world.respond(transaction, &request, Status::OK, answer);
     let (codes, answer) = world.told();
     assert_eq!(codes.last(), Some(&200), "{:#?}", world.trace);
     let answer = *answer.unwrap();
@@ -232,7 +231,7 @@ fn descriptions(world: &mut World) -> (String, String) {
     (text(&request.body), text(&answer.body))
 }
 
-fn hang_up(world: &mut World) {
+pub(super) fn hang_up(world: &mut World) {
     world.calls.end_all(world.now);
     world.assert_nothing_is_left();
 }
@@ -240,7 +239,7 @@ fn hang_up(world: &mut World) {
 #[test]
 fn each_side_behind_a_translator_of_its_own_is_told_what_the_other_one_gives_out() {
     let mut world = row([("10.0.0.0", 8), ("198.51.100.9", 32)], &[0, 1]);
-    let (offer, answer) = descriptions(&mut world);
+    let (offer, answer) = descriptions(&mut world, OFFER, ANSWER);
     assert!(offer.contains("m=audio 20100 ") && offer.contains("c=IN IP4 198.51.100.1\r\n"), "{offer}");
     assert!(answer.contains("m=audio 20200 ") && answer.contains("c=IN IP4 172.16.0.1\r\n"), "{answer}");
     assert_eq!(
@@ -258,7 +257,7 @@ fn each_side_behind_a_translator_of_its_own_is_told_what_the_other_one_gives_out
 #[test]
 fn two_translators_in_a_row_translate_one_after_the_other() {
     let mut world = row([("10.0.0.0", 8), ("198.51.100.1", 32)], &[0, 1]);
-    let (offer, answer) = descriptions(&mut world);
+    let (offer, answer) = descriptions(&mut world, OFFER, ANSWER);
     assert!(offer.contains("m=audio 20200 ") && offer.contains("c=IN IP4 172.16.0.1\r\n"), "{offer}");
     assert!(answer.contains("m=audio 7000 ") && answer.contains("c=IN IP4 198.51.100.9\r\n"), "{answer}");
     assert_eq!(
@@ -276,7 +275,7 @@ fn two_translators_in_a_row_translate_one_after_the_other() {
 #[test]
 fn filters_before_and_behind_a_translator_see_what_passes_them() {
     let mut world = row([("10.0.0.0", 8), ("10.0.0.0", 8), ("172.16.0.0", 12)], &[1]);
-    let (offer, _) = descriptions(&mut world);
+    let (offer, _) = descriptions(&mut world, OFFER, ANSWER);
     assert!(offer.contains("m=audio 20100 ") && offer.contains("c=IN IP4 172.16.0.1\r\n"), "{offer}");
     let all = open(&world);
     for pinhole in [
