@@ -1,5 +1,7 @@
 //! Points in time on which distributions are kept: fine and even near zero, then growing in proportion.
 
+use core::ops::Range;
+
 /// Times in seconds, ascending from zero.
 ///
 /// Up to `2.5` scales the points are `scale / 200` apart; beyond, each is 0.2 % later than the one before, up
@@ -28,16 +30,26 @@ impl Grid {
     }
 
     /// Returns a distribution without any mass, to add to.
-    pub(super) fn empty(&self) -> Vec<f64> {
-        vec![0.0; self.times.len()]
+    pub(super) fn empty(&self) -> Masses {
+        Masses { at: vec![0.0; self.times.len()], within: 0..0 }
+    }
+
+    /// Returns the distribution of a time that is zero.
+    pub(super) fn origin(&self) -> Masses {
+        let mut origin = self.empty();
+        (origin.at[0], origin.within) = (1.0, 0..1);
+        origin
     }
 
     /// Adds `source`, moved by `shift_s` and multiplied by `weight`, to `target`. Mass between two points is
     /// split so that the mean is kept; what falls beyond the end is put there.
-    pub(super) fn add_shifted(&self, source: &[f64], shift_s: f64, weight: f64, target: &mut [f64]) {
-        let mut above = 1;
+    pub(super) fn add_shifted(&self, source: &Masses, shift_s: f64, weight: f64, target: &mut Masses) {
         let last = self.times.len() - 1;
-        for (&mass, &time) in source.iter().zip(&self.times) {
+        let within = source.within.clone();
+        let earliest = self.times[within.start] + shift_s;
+        let mut above = self.times.partition_point(|&time| time <= earliest).clamp(1, last);
+        let lowest = above - 1;
+        for (&mass, &time) in source.at[within.clone()].iter().zip(&self.times[within]) {
             if mass < NEGLIGIBLE {
                 continue;
             }
@@ -47,17 +59,19 @@ impl Grid {
             }
             let (low, high) = (self.times[above - 1], self.times[above]);
             let share = ((moved - low) / (high - low)).clamp(0.0, 1.0);
-            target[above - 1] += mass * weight * (1.0 - share);
-            target[above] += mass * weight * share;
+            target.at[above - 1] += mass * weight * (1.0 - share);
+            target.at[above] += mass * weight * share;
         }
+        target.widen(lowest..above + 1);
     }
 
     /// Returns the distribution of the sum of two independent times.
-    pub(super) fn convolve(&self, one: &[f64], other: &[f64]) -> Vec<f64> {
+    pub(super) fn convolve(&self, one: &[f64], other: &[f64]) -> Masses {
+        let other = Masses { within: 0..other.len(), at: other.to_vec() };
         let mut sum = self.empty();
         for (&weight, &time) in one.iter().zip(&self.times) {
             if weight >= NEGLIGIBLE {
-                self.add_shifted(other, time, weight, &mut sum);
+                self.add_shifted(&other, time, weight, &mut sum);
             }
         }
         sum
@@ -83,6 +97,56 @@ impl Grid {
     /// Returns the mean in seconds.
     pub(super) fn mean(&self, masses: &[f64]) -> f64 {
         masses.iter().zip(&self.times).map(|(mass, time)| mass * time).sum()
+    }
+}
+
+/// A distribution on a grid.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Masses {
+    at: Vec<f64>,
+    /// The points outside of which there is no mass: most distributions have some on a few points only.
+    within: Range<usize>,
+}
+
+impl Masses {
+    /// Returns the mass of each point of the grid.
+    pub(super) fn at(&self) -> &[f64] {
+        &self.at
+    }
+
+    /// Returns the sum of the masses.
+    pub(super) fn total(&self) -> f64 {
+        self.at[self.within.clone()].iter().sum()
+    }
+
+    /// Adds `other`, multiplied by `weight`, point by point.
+    pub(super) fn add(&mut self, other: &Self, weight: f64) {
+        let within = other.within.clone();
+        for (here, mass) in self.at[within.clone()].iter_mut().zip(&other.at[within.clone()]) {
+            *here += mass * weight;
+        }
+        self.widen(within);
+    }
+
+    /// Multiplies all masses by `factor`.
+    pub(super) fn scale(&mut self, factor: f64) {
+        for mass in &mut self.at[self.within.clone()] {
+            *mass *= factor;
+        }
+    }
+
+    /// Takes all masses away.
+    pub(super) fn clear(&mut self) {
+        self.at[self.within.clone()].fill(0.0);
+        self.within = 0..0;
+    }
+
+    fn widen(&mut self, within: Range<usize>) {
+        if self.within.is_empty() {
+            self.within = within;
+        } else if !within.is_empty() {
+            self.within = self.within.start.min(within.start)..self.within.end.max(within.end);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::grid::Grid;
+use super::grid::{Grid, Masses};
 use crate::error::ModelError;
 use crate::numeric::erlang_tail;
 use crate::quantity::Probability;
@@ -11,7 +11,7 @@ use crate::quantity::Probability;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recovery {
     grid: Grid,
-    masses: Vec<f64>,
+    masses: Masses,
 }
 
 impl Recovery {
@@ -36,8 +36,7 @@ impl Recovery {
             return Err(ModelError::ZeroDuration { quantity: "the mean recovery time" });
         }
         let grid = Grid::new(mean);
-        let mut origin = grid.empty();
-        origin[0] = 1.0;
+        let origin = grid.origin();
         let mut masses = grid.empty();
         for (time, weight) in atoms {
             grid.add_shifted(&origin, time.as_secs_f64(), weight.max(0.0) / weights, &mut masses);
@@ -54,14 +53,15 @@ impl Recovery {
         for outcomes in outcomes.iter_mut().skip(1) {
             *outcomes = coarser(core::mem::take(outcomes));
         }
-        let mut waiting: Vec<Vec<f64>> = attempts.iter().map(|_| grid.empty()).collect();
-        waiting[first][0] = 1.0;
+        let mut waiting: Vec<Masses> = attempts.iter().map(|_| grid.empty()).collect();
+        let mut next = waiting.clone();
+        waiting[first] = grid.origin();
         let mut masses = grid.empty();
         let mut left = 1.0;
         for _ in 0..MOST_ATTEMPTS {
-            let mut next: Vec<Vec<f64>> = attempts.iter().map(|_| grid.empty()).collect();
+            next.iter_mut().for_each(Masses::clear);
             for (begun, outcomes) in waiting.iter().zip(&outcomes) {
-                if begun.iter().sum::<f64>() < INSIGNIFICANT {
+                if begun.total() < INSIGNIFICANT {
                     continue;
                 }
                 for outcome in outcomes {
@@ -69,24 +69,25 @@ impl Recovery {
                 }
             }
             for retransmitted in &mut next {
-                for (mass, arrived) in retransmitted.iter_mut().zip(&mut masses) {
-                    *arrived += *mass * loss.complement();
-                    *mass *= loss.value();
-                }
+                masses.add(retransmitted, loss.complement());
+                retransmitted.scale(loss.value());
             }
-            waiting = next;
+            core::mem::swap(&mut waiting, &mut next);
             left *= loss.value();
             if left < INSIGNIFICANT {
                 break;
             }
         }
-        Self { grid, masses: normalised(masses) }
+        let total = masses.total();
+        // Rounding and the cut of hopeless attempts leave it just below one.
+        masses.scale(total.recip());
+        Self { grid, masses }
     }
 
     /// Returns the mean `E[R]` in seconds.
     #[must_use]
     pub fn mean_s(&self) -> f64 {
-        self.grid.mean(&self.masses)
+        self.grid.mean(self.masses.at())
     }
 
     pub(super) fn grid(&self) -> &Grid {
@@ -95,7 +96,7 @@ impl Recovery {
 
     /// Returns `R̄(t)` at the grid's times.
     pub(super) fn tail(&self) -> Vec<f64> {
-        Grid::tail(&self.masses)
+        Grid::tail(self.masses.at())
     }
 }
 
@@ -144,9 +145,15 @@ impl Attempt {
         let mut outcomes = Vec::new();
         if let Some(feedback) = self.feedback {
             let latest = self.timer.iter().map(|(time, _)| *time).fold(0.0, f64::max) + self.stopped_before_s;
+            let mut unrevealed = feedback.tail(0.0);
             for pair in grid.times().windows(2).take_while(|pair| pair[0] < latest) {
+                if unrevealed <= INSIGNIFICANT {
+                    break;
+                }
                 let middle = f64::midpoint(pair[0], pair[1]);
-                let mass = feedback.tail(pair[0]) - feedback.tail(pair[1]);
+                let later = feedback.tail(pair[1]);
+                let mass = unrevealed - later;
+                unrevealed = later;
                 let weight = mass * self.timer_tail(middle - self.stopped_before_s);
                 if weight > INSIGNIFICANT {
                     outcomes.push(Outcome { after_s: middle, weight, next: self.after_feedback });
@@ -172,13 +179,12 @@ impl Attempt {
 
     /// Returns the probability, at the grid's times, that the retransmission is later.
     pub(super) fn tail(&self, grid: &Grid) -> Vec<f64> {
-        let mut origin = grid.empty();
-        origin[0] = 1.0;
+        let origin = grid.origin();
         let mut masses = grid.empty();
         for outcome in self.outcomes(grid) {
             grid.add_shifted(&origin, outcome.after_s, outcome.weight, &mut masses);
         }
-        Grid::tail(&masses)
+        Grid::tail(masses.at())
     }
 
     /// Returns the probability that the timer has not fired at `time`.
@@ -224,15 +230,6 @@ fn coarser(outcomes: Vec<Outcome>) -> Vec<Outcome> {
         }
     }
     merged
-}
-
-/// Scales the masses so that their sum is one; rounding and the cut of hopeless attempts leave it just below.
-fn normalised(mut masses: Vec<f64>) -> Vec<f64> {
-    let total: f64 = masses.iter().sum();
-    for mass in &mut masses {
-        *mass /= total;
-    }
-    masses
 }
 
 /// Probabilities below are not followed further.

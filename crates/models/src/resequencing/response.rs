@@ -139,7 +139,7 @@ impl Prediction {
         let fixed_s = scenario.rtt.as_secs_f64() + scenario.processing.as_secs_f64();
         let both = rules.recovery.grid().convolve(&waiting.masses(), &waiting.masses());
         // Grid::tail counts half of a point's own mass, which at zero is nearly everything.
-        let mut tail = Grid::tail(&both);
+        let mut tail = Grid::tail(both.at());
         tail[0] = 1.0 - (1.0 - waiting.tail_at(0.0)).powi(2);
         Ok(Self {
             mean: mean_of_both_directions(scenario, waiting)?,
