@@ -71,6 +71,16 @@ impl RtoEstimator {
         self.rto = self.measured();
     }
 
+    /// The way to the peer is another one, of which nothing is known (RFC 9260 §6.3.1 (C1)).
+    pub(crate) fn begin_anew(&mut self) {
+        *self = Self {
+            bounds: self.bounds,
+            smoothed: None,
+            rto: self.bounds.initial,
+            min_rtt: MinRtt::default(),
+        };
+    }
+
     /// Returns the RTO of the measurements, whatever ran out since.
     pub(crate) fn without_back_off(&self) -> Duration {
         Duration::from_nanos(self.measured())

@@ -487,7 +487,8 @@ impl PathSet {
     }
 
     /// Takes note that a local address is there (again), after the ones known so far; returns the paths that do
-    /// not work and may do so now, with the source that fits them best, but for those asked from there already.
+    /// not work and may do so now, with the source that fits them best, but for those asked from there already. What was measured
+    /// or asked from another address says nothing about the way from here.
     pub(crate) fn on_local_up(&mut self, local: IpAddr) -> PathIds {
         if !self.locals.addresses.contains(&local) {
             self.locals.addresses.push(local);
@@ -500,10 +501,16 @@ impl PathSet {
             // A HEARTBEAT of a path without a source went from the address that was about to be told of: this one.
             let is_asked =
                 path.source.is_stranded() && !path.is_confirmed() && path.heartbeat.is_outstanding();
+            let before = path.source.address();
             self.locals.assign(path);
-            if !is_asked {
-                revived.insert(path.index);
+            if is_asked {
+                continue;
             }
+            if path.source.address() != before {
+                path.rto.begin_anew();
+                self.verification = VerificationWindow::default();
+            }
+            revived.insert(path.index);
         }
         self.reselect();
         revived
@@ -569,3 +576,6 @@ pub(crate) enum Loss {
     /// Acknowledgments of others say so.
     Reported,
 }
+
+#[cfg(test)]
+mod tests;
