@@ -380,8 +380,10 @@ impl Endpoint {
     /// [`EndpointConfig::local_addresses`](crate::EndpointConfig::local_addresses) or on another path. Peers keep the address in their lists.
     pub fn local_address_down(&mut self, now: Instant, address: IpAddr) {
         let address = address.to_canonical();
-        self.locals.retain(|local| *local != address);
-        self.arrived.retain(|(local, _)| *local != address);
+        if self.locals.contains(&address) {
+            self.locals.retain(|local| *local != address);
+            self.presence.end(now, address);
+        }
         self.each_association(now, |association| association.local_address_down(now, address));
     }
 
@@ -392,7 +394,7 @@ impl Endpoint {
         let address = address.to_canonical();
         if !self.locals.contains(&address) && self.locals.len() < MAX_PATHS {
             self.locals.push(address);
-            self.arrived.push((address, now));
+            self.presence.begin(now, address);
         }
         self.each_association(now, |association| association.local_address_up(now, address));
     }

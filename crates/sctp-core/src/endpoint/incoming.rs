@@ -450,13 +450,11 @@ impl Endpoint {
         Some(slot)
     }
 
-    /// Returns the addresses of this host that an INIT ACK of that time may have listed, and those that have come since: who has not
-    /// been told of an address discards what comes from there (RFC 5061 §5.3 (F1)).
+    /// Returns the addresses of this host that an INIT ACK of that time may have listed, and the others: who has not been told of an
+    /// address discards what comes from there (RFC 5061 §5.3 (F1)).
     fn locals_told(&self, issued_at: Instant) -> (SmallVec<[IpAddr; 2]>, SmallVec<[IpAddr; 2]>) {
-        let has_come_since =
-            |local: &IpAddr| self.arrived.iter().any(|(other, at)| other == local && *at >= issued_at);
-        let (untold, told): (SmallVec<[IpAddr; 2]>, _) =
-            self.locals.iter().copied().partition(has_come_since);
+        let was_there = |local: &IpAddr| self.presence.was_there(*local, issued_at);
+        let (told, untold): (SmallVec<[IpAddr; 2]>, _) = self.locals.iter().copied().partition(was_there);
         // None that was told is left: better one that may be discarded.
         if told.is_empty() { (untold, told) } else { (told, untold) }
     }

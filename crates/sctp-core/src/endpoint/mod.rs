@@ -10,6 +10,7 @@
 //! | `newcomers` | peers about whom the user has not decided yet |
 //! | `init_limiter` | how many INITs a source may send |
 //! | `crowds` | how many associations a source network has |
+//! | `presence` | when this host had which address |
 //! | `cookie` | signing and checking state cookies |
 //! | `streams` | resetting and adding streams |
 //! | `keys` | keys to authenticate with |
@@ -31,6 +32,7 @@ mod keys;
 mod memory;
 mod newcomers;
 mod ootb;
+mod presence;
 mod shared;
 mod slots;
 mod spent;
@@ -56,6 +58,7 @@ use self::incoming::StatelessReply;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
 use self::newcomers::Newcomers;
+use self::presence::Presence;
 use self::shared::SharedConfigs;
 use self::table::{AssociationTable, EntryStanding};
 use crate::association::Association;
@@ -100,8 +103,7 @@ pub struct Endpoint {
     shared: SharedConfigs,
     /// The local addresses that are there.
     locals: Vec<IpAddr>,
-    /// Those among them that came after the endpoint was made, and when.
-    arrived: Vec<(IpAddr, Instant)>,
+    presence: Presence,
     rng: Rng,
     cookies: CookieKeys,
     sources: Sources,
@@ -138,10 +140,11 @@ impl Endpoint {
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
         let inits = InitLimiter::new(&rng.octets(), config.host_init_rate, config.init_rate);
         let sources = Sources { inits, crowds: Crowds::default(), newcomers: Newcomers::default() };
+        // RFC 9260 §3.3.2.1.2: an IPv4 address is told as one, also if the user has it from an IPv6 socket.
+        let locals: Vec<IpAddr> = config.local_addresses.iter().map(IpAddr::to_canonical).collect();
         Ok(Self {
-            // RFC 9260 §3.3.2.1.2: an IPv4 address is told as one, also if the user has it from an IPv6 socket.
-            locals: config.local_addresses.iter().map(IpAddr::to_canonical).collect(),
-            arrived: Vec::new(),
+            presence: Presence::new(&locals),
+            locals,
             shared: SharedConfigs::new(&config.association),
             config,
             rng,
