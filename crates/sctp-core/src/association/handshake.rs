@@ -288,6 +288,14 @@ impl Association {
         self.communication_up(now);
     }
 
+    /// A COOKIE ACK with our tag from an address that is not the peer's: it has lost those that it told of since its INIT ACK, and tells
+    /// of others by ASCONF, which counts when the association is up. Nothing goes there for that.
+    pub(crate) fn handle_cookie_ack_from_elsewhere(&mut self, now: Instant) {
+        self.session.counters.packets_received += 1;
+        self.on_cookie_ack(now, self.session.control_path);
+        self.after_input(now);
+    }
+
     /// RFC 9260 §5.2.6 (3): a new INIT that asks for a longer life, as often as an unanswered one may be sent again.
     pub(super) fn on_stale_cookie(&mut self, now: Instant, error: RemoteError) {
         let counters = self.session.counters.note();

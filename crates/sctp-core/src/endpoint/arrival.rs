@@ -189,8 +189,8 @@ impl Endpoint {
         }
     }
 
-    /// The tag says which association it is for. The peer may answer our INIT from there (RFC 9260 §5.1.2), and an ASCONF
-    /// may make the address the peer's (RFC 5061 §5.2).
+    /// The tag says which association it is for. The peer may answer our INIT from there (RFC 9260 §5.1.2), or our cookie if it has
+    /// moved since, and an ASCONF may make the address the peer's (RFC 5061 §5.2).
     fn on_unknown_source(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
         let Some(slot) = self.table.demux.by_tag(packet.verification_tag) else { return };
         let association = self.table.get(slot);
@@ -199,6 +199,8 @@ impl Endpoint {
             self.with(now, slot, |association| {
                 association.handle_init_ack_from(now, datagram.source, packet);
             });
+        } else if association.session().may_answer_cookie(packet) {
+            self.with(now, slot, |association| association.handle_cookie_ack_from_elsewhere(now));
         } else if association.session().may_introduce_address(packet) {
             self.with(now, slot, |association| association.handle_stranger(now, datagram, packet));
         } else {

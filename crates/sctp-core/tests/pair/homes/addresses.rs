@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use sctp_core::{AssociationError, AssociationState, Destination, PathId, PathState, SetPrimaryError};
+use sctp_core::{AssociationError, AssociationState, Destination, Offer, PathId, PathState, SetPrimaryError};
 use sctp_wire::{Chunk, Parameter};
 
 use crate::by_hand::{Hand, with_tag};
@@ -320,6 +320,32 @@ fn packets_with_the_right_tag_from_an_unlisted_address_are_counted_and_discarded
     hand.data(&mut pair, 0, 10);
     assert_eq!(pair.side(End::Right).endpoint.statistics().unknown_source, 1);
     assert!(pair.side(End::Right).received.is_empty());
+}
+
+/// The peer may have lost the addresses that its INIT ACK listed, where it can tell of others by ASCONF: the association comes up,
+/// and nothing goes to where the answer came from.
+#[test]
+fn cookie_ack_counts_from_anywhere_with_the_right_tag_where_addresses_may_change() {
+    for (changes, up) in
+        [(Offer::On, AssociationState::Established), (Offer::Off, AssociationState::CookieEchoed)]
+    {
+        let setup = Setup::signalling().drop_from_right(&[2]).configure(|config| {
+            config.extensions.authentication = changes;
+            config.extensions.dynamic_addresses = changes;
+        });
+        let mut pair = setup.build();
+        pair.connect();
+        pair.run_ms(35);
+        let ack = pair.side(End::Right).sent.last().unwrap().clone();
+        assert_eq!(ack.kinds(), "COOKIE_ACK");
+        let wrong_tag = !ack.packet().verification_tag.get();
+        let wrong = with_tag(RIGHT_PORT, LEFT_PORT, wrong_tag, |writer| writer.cookie_ack().unwrap());
+        for (octets, state) in [(wrong, AssociationState::CookieEchoed), (ack.octets, up)] {
+            pair.inject(End::Left, [10, 0, 0, 77].into(), &octets);
+            assert_eq!(pair.state(End::Left), Some(state), "{changes:?}");
+        }
+        assert_eq!(pair.statistics(End::Left).paths.len(), 1);
+    }
 }
 
 #[test]
