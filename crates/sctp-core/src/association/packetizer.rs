@@ -71,8 +71,7 @@ impl Association {
             }
         }
         self.settle_when_idle(now);
-        let is_all = self.write_trains(now, limit, &mut packets, buffer, each)
-            && self.write_mtu_probes(now, limit, &mut packets, buffer, each);
+        let is_all = self.write_probes(now, limit, &mut packets, buffer, each);
         Transmitted { packets, is_all }
     }
 

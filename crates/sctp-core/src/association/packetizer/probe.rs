@@ -10,9 +10,9 @@ use crate::path::Heartbeat;
 use crate::transmit::Transmit;
 
 impl Association {
-    /// Writes probes of path MTUs, because nothing of the user's or the peer's is due; returns whether that is
-    /// all.
-    pub(super) fn write_mtu_probes(
+    /// Writes trains of packets that measure paths, and probes of path MTUs, because nothing of the user's or the peer's is due;
+    /// returns whether that is all.
+    pub(super) fn write_probes(
         &mut self,
         now: Instant,
         limit: usize,
@@ -20,44 +20,20 @@ impl Association {
         buffer: &mut Vec<u8>,
         each: &mut dyn FnMut(Transmit),
     ) -> bool {
-        while let Some((path, tag)) =
-            self.outbound.mtu_probe_path(self.session.state.name()).zip(self.session.peer.peer_tag)
-        {
+        let measures = matches!(self.session.config.congestion.start_up, StartUp::Probe { .. });
+        while let Some(tag) = self.session.peer.peer_tag {
+            let state = self.session.state.name();
+            let train = if measures { self.outbound.train_path(now, state) } else { None };
+            let Some(path) = train.or_else(|| self.outbound.mtu_probe_path(state)) else { break };
             if *packets >= limit {
                 return false;
             }
             let nonce = self.session.nonces.u64();
-            let Some(size) = self.outbound.begin_mtu_probe(now, path, nonce) else { break };
-            let envelope = Envelope::of_probe(path, tag, size, &self.session);
-            let Some(writer) = fill(envelope.open(buffer), &Heartbeat::info(path, nonce), size) else {
-                break;
+            let next = match train {
+                Some(path) => self.outbound.next_of_train(now, path, nonce),
+                None => self.outbound.begin_mtu_probe(now, path, nonce).map(|size| (size, nonce)),
             };
-            each(self.finish_packet(&envelope, writer));
-            *packets += 1;
-        }
-        true
-    }
-
-    /// Writes trains of packets that measure paths, one packet behind the other; returns whether that is all.
-    pub(super) fn write_trains(
-        &mut self,
-        now: Instant,
-        limit: usize,
-        packets: &mut usize,
-        buffer: &mut Vec<u8>,
-        each: &mut dyn FnMut(Transmit),
-    ) -> bool {
-        if !matches!(self.session.config.congestion.start_up, StartUp::Probe { .. }) {
-            return true;
-        }
-        while let Some((path, tag)) =
-            self.outbound.train_path(now, self.session.state.name()).zip(self.session.peer.peer_tag)
-        {
-            if *packets >= limit {
-                return false;
-            }
-            let nonce = self.session.nonces.u64();
-            let Some((size, nonce)) = self.outbound.next_of_train(now, path, nonce) else { break };
+            let Some((size, nonce)) = next else { break };
             let envelope = Envelope::of_probe(path, tag, size, &self.session);
             let Some(writer) = fill(envelope.open(buffer), &Heartbeat::info(path, nonce), size) else {
                 break;
