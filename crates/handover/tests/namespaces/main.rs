@@ -7,7 +7,10 @@
 #![allow(clippy::print_stderr, reason = "a test that cannot run says why")]
 #![cfg(target_os = "linux")]
 
+mod flaps;
 mod network;
+mod rebinding;
+mod translator;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -69,17 +72,19 @@ fn serve() -> Seen {
     run(async {
         let at = FIXED.map(|address| address.parse().unwrap());
         let endpoint = Endpoint::builder(config(7, &at)).bind_addresses(&at, UDP_PORT).await.unwrap();
-        echo(endpoint.accept().await.unwrap()).await
+        echo(endpoint.accept().await.unwrap(), |_| ()).await
     })
 }
 
-async fn echo(association: Association) -> Seen {
+/// Echoes the requests of an association, and tells after each where the peer is.
+async fn echo(association: Association, mut tell: impl FnMut(&[Destination])) -> Seen {
     let mut seen = Seen { requests: 0, peer: Vec::new() };
     while let Some(received) = association.recv().await.unwrap() {
         assert_eq!(received.message.payload[..], seen.requests.to_be_bytes());
         seen.requests += 1;
         let status = association.status().unwrap();
         seen.peer = status.peer_addresses.iter().map(|destination| destination.address).collect();
+        tell(&status.peer_addresses);
         association.send(received.message).await.unwrap();
     }
     seen
@@ -87,6 +92,7 @@ async fn echo(association: Association) -> Seen {
 
 /// Requests that are sent all the time, each after the answer to the one before.
 struct Talk {
+    association: Association,
     answered: watch::Receiver<u32>,
     is_over: Arc<AtomicBool>,
     task: tokio::task::JoinHandle<u32>,
@@ -97,19 +103,20 @@ impl Talk {
         let (progress, answered) = watch::channel(0);
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&is_over);
+        let talking = association.clone();
         let task = tokio::spawn(async move {
             let mut number = 0_u32;
             while !ends.load(Ordering::SeqCst) {
                 let request = number.to_be_bytes();
-                association.send(Message::ordered(StreamId::new(0), request.to_vec())).await.unwrap();
-                let answer = association.recv().await.unwrap().unwrap();
+                talking.send(Message::ordered(StreamId::new(0), request.to_vec())).await.unwrap();
+                let answer = talking.recv().await.unwrap().unwrap();
                 assert_eq!(answer.message.payload[..], request);
                 number += 1;
                 progress.send_replace(number);
             }
             number
         });
-        Self { answered, is_over, task }
+        Self { association, answered, is_over, task }
     }
 
     /// Waits until a hundred more are answered.
@@ -155,7 +162,7 @@ async fn connect(handing: &str) -> (Association, Mover) {
 /// Runs the journey of the roaming host; afterwards both ends have seen as many requests.
 fn travel(
     handing: &'static str,
-    journey: impl AsyncFnOnce(&Network, &mut Mover, &mut Talk) + Send + 'static,
+    journey: impl AsyncFnOnce(&Arc<Network>, &mut Mover, &mut Talk) + Send + 'static,
 ) -> Option<Seen> {
     let network = Arc::new(Network::new()?);
     network.join(MOBILE);
@@ -294,7 +301,7 @@ fn serve_and_move(mut looked_up: watch::Receiver<Option<SocketAddr>>) -> Seen {
         let anywhere = SocketAddr::new("::".parse().unwrap(), UDP_PORT);
         let endpoint = Endpoint::bind(config(7, &[old]), anywhere).await.unwrap();
         let association = endpoint.accept().await.unwrap();
-        let echo = tokio::spawn(echo(association.clone()));
+        let echo = tokio::spawn(echo(association.clone(), |_| ()));
         let peer = looked_up.wait_for(Option::is_some).await.unwrap().unwrap();
         endpoint.local_address_down(old);
         endpoint.local_address_up(new);

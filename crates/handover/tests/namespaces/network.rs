@@ -68,14 +68,7 @@ impl Network {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let network = Self { name: format!("handover-{}-{number}", std::process::id()) };
-        match network.make() {
-            Ok(()) => Some(network),
-            Err(why) => {
-                assert!(std::env::var("CI").as_deref() != Ok("true"), "{why}");
-                eprintln!("left out: {why}; root and the command `ip` are needed");
-                None
-            }
-        }
+        unless_refused(network.make(), "the command `ip` is").map(|()| network)
     }
 
     fn make(&self) -> Result<(), String> {
@@ -136,11 +129,7 @@ impl Network {
         side: Side,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> JoinHandle<T> {
-        let namespace = File::open(format!("/run/netns/{}", self.name(side))).unwrap();
-        std::thread::spawn(move || {
-            setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
-            work()
-        })
+        spawn_in(&self.name(side), work)
     }
 
     fn must(&self, words: &str) {
@@ -151,7 +140,7 @@ impl Network {
         ip(&format!("-n {} {words}", self.name(side)))
     }
 
-    fn name(&self, side: Side) -> String {
+    pub(crate) fn name(&self, side: Side) -> String {
         let end = match side {
             Side::Roaming => "r",
             Side::Fixed => "f",
@@ -168,7 +157,28 @@ impl Drop for Network {
     }
 }
 
-fn ip(words: &str) -> Result<(), String> {
+/// Does something on a thread in a namespace, which lasts as long as it takes.
+pub(crate) fn spawn_in<T: Send + 'static>(
+    namespace: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
+    let namespace = File::open(format!("/run/netns/{namespace}")).unwrap();
+    std::thread::spawn(move || {
+        setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
+        work()
+    })
+}
+
+/// What could be made; `None` where that is refused, which is said, and a failure where everything must run.
+pub(crate) fn unless_refused<T>(made: Result<T, String>, needed: &str) -> Option<T> {
+    made.inspect_err(|why| {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{why}");
+        eprintln!("left out: {why}; root is needed, and {needed}");
+    })
+    .ok()
+}
+
+pub(crate) fn ip(words: &str) -> Result<(), String> {
     let output = Command::new("ip").args(words.split_whitespace()).output();
     let output = output.map_err(|error| format!("ip cannot be started: {error}"))?;
     if output.status.success() {
