@@ -204,15 +204,19 @@ impl Association {
         self.session.send_cookie_ack(now, source, &mut self.outbound);
     }
 
-    /// An INIT ACK with our tag from another address than the INIT went to: the tag is what counts (RFC 9260 §8.5.1). Its
-    /// source is an address of the peer (§5.1.2 (A), (C)), to be verified; the COOKIE ECHO goes to where the user said that
-    /// the peer is (§5.4).
-    pub(crate) fn handle_init_ack_from(&mut self, now: Instant, source: Destination, packet: &Packet<'_>) {
+    /// The answer to our INIT or COOKIE ECHO with our tag, from another address than the peer's: the tag is what counts (RFC 9260 §8.5.1).
+    ///
+    /// * The source of an INIT ACK is an address of the peer (§5.1.2 (A), (C)), to be verified; the COOKIE ECHO goes to where the user said
+    ///   that the peer is (§5.4).
+    /// * The sender of a COOKIE ACK may have lost the addresses that its INIT ACK listed, and tells of others by ASCONF, which counts when the
+    ///   association is up. Nothing goes to where the COOKIE ACK came from.
+    pub(crate) fn handle_answer_from(&mut self, now: Instant, source: Destination, packet: &Packet<'_>) {
         self.session.counters.packets_received += 1;
         match packet.chunks().next() {
             Some(Ok(Chunk::InitAck(init_ack))) => {
                 self.take_init_ack(now, self.session.control_path, source, &init_ack);
             }
+            Some(Ok(Chunk::CookieAck)) => self.on_cookie_ack(now, self.session.control_path),
             Some(Ok(_)) => {}
             Some(Err(_)) | None => self.session.counters.note().discarded.malformed += 1,
         }
@@ -286,14 +290,6 @@ impl Association {
         self.session.state.enter_established();
         self.outbound.answered(now, path, Answer::Acknowledged, &mut self.session);
         self.communication_up(now);
-    }
-
-    /// A COOKIE ACK with our tag from an address that is not the peer's: it has lost those that it told of since its INIT ACK, and tells
-    /// of others by ASCONF, which counts when the association is up. Nothing goes there for that.
-    pub(crate) fn handle_cookie_ack_from_elsewhere(&mut self, now: Instant) {
-        self.session.counters.packets_received += 1;
-        self.on_cookie_ack(now, self.session.control_path);
-        self.after_input(now);
     }
 
     /// RFC 9260 §5.2.6 (3): a new INIT that asks for a longer life, as often as an unanswered one may be sent again.

@@ -85,10 +85,14 @@ impl Session {
         self.state.name() == S::CookieWait && !is_channel && is_init_ack()
     }
 
-    /// Returns whether a packet from an address that is not the peer's answers our COOKIE ECHO, where addresses change by ASCONF.
+    /// Returns whether a packet from an address that is not the peer's answers our COOKIE ECHO, where addresses change by ASCONF
+    /// and nothing has to show that it is authentic.
     pub(crate) fn may_answer_cookie(&self, packet: &Packet<'_>) -> bool {
         let is_cookie_ack = || matches!(packet.chunks().next(), Some(Ok(Chunk::CookieAck)));
-        self.state.name() == S::CookieEchoed && self.has(Capability::DynamicAddresses) && is_cookie_ack()
+        self.state.name() == S::CookieEchoed
+            && self.has(Capability::DynamicAddresses)
+            && is_cookie_ack()
+            && !self.authentication.demands(ChunkType::COOKIE_ACK)
     }
 
     /// Returns whether a packet from an address that is not the peer's may be about becoming one.
