@@ -27,7 +27,7 @@ pub use crate::summary::{closing_words, reading};
 pub use comparison::comparison;
 pub use csv::{series as series_csv, statements as statements_csv, table as table_csv};
 pub use difference::difference;
-pub use html::{Overview, html, index_html, study_html};
+pub use html::{Overview, html, index_html, lone_html, study_html};
 pub use plan::plan;
 pub use samples::samples_csv;
 pub use terminal::{Room, text, verdicts};

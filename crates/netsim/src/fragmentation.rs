@@ -217,8 +217,12 @@ impl<H: Host> Host for Fragmenting<H> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
+        let below = self.host.poll_timeout();
+        if self.partial.is_empty() {
+            return below;
+        }
         let own = self.partial.values().map(|partial| partial.gives_up_at).min();
-        own.into_iter().chain(self.host.poll_timeout()).min()
+        own.into_iter().chain(below).min()
     }
 }
 

@@ -177,16 +177,13 @@ fn conclude(arguments: &Arguments, output: &Output, record: &Record, origin: &Or
     words.tables.retain(|table| table.title != page::LOG);
     output.write(&format!("\n{}", report::text(&words, room)), &answer)?;
     if let Some(path) = &arguments.html {
-        let html = report::html(page::TITLE, &[&page]).map_err(io::Error::other);
-        let html = html.map(|html| html.replace(BESIDE, "--json FILE writes the numbers."));
+        let html = report::lone_html(page::TITLE, &page).map_err(io::Error::other);
         let written = html.and_then(|html| std::fs::write(path, html));
         written.map_err(|error| arguments.html_error(error))?;
     }
     Ok(())
 }
 
-/// The end of a report, whose numbers are in the folder that it is in.
-const BESIDE: &str = "The numbers are beside this page, as JSON and CSV.";
 const USUAL_LENGTH: Duration = Duration::from_secs(12);
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(3600);

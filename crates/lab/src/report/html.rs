@@ -12,7 +12,15 @@ use crate::page::{Figure, Page, Statement, Table, Verdict};
 /// # Errors
 /// [`ReportError`] when the template cannot be filled in.
 pub fn html(title: &str, pages: &[&Page]) -> Result<String, ReportError> {
-    Ok(Pages { title, is_study: false, pages }.render()?)
+    Ok(Pages { title, is_study: false, is_alone: false, pages }.render()?)
+}
+
+/// Returns the file with one page that has no numbers beside it.
+///
+/// # Errors
+/// [`ReportError`] when the template cannot be filled in.
+pub fn lone_html(title: &str, page: &Page) -> Result<String, ReportError> {
+    Ok(Pages { title, is_study: false, is_alone: true, pages: &[page] }.render()?)
 }
 
 /// Returns the file with the pages of one study, which leads back to the index.
@@ -20,7 +28,7 @@ pub fn html(title: &str, pages: &[&Page]) -> Result<String, ReportError> {
 /// # Errors
 /// [`ReportError`] when the template cannot be filled in.
 pub fn study_html(title: &str, pages: &[&Page]) -> Result<String, ReportError> {
-    Ok(Pages { title, is_study: true, pages }.render()?)
+    Ok(Pages { title, is_study: true, is_alone: false, pages }.render()?)
 }
 
 /// Returns the file that shows the verdict on every statement of all studies, below the most important findings: sentences, each with
@@ -55,6 +63,8 @@ pub struct Overview<'a> {
 struct Pages<'a> {
     title: &'a str,
     is_study: bool,
+    /// Whether the numbers are not beside the file.
+    is_alone: bool,
     pages: &'a [&'a Page],
 }
 

@@ -184,7 +184,12 @@ impl Client {
 
     /// Returns when the next message falls due, or its script wants to be woken.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        self.coming.map(|pending| pending.at).into_iter().chain(self.script_timeout()).min()
+        let coming = self.coming.map(|pending| pending.at);
+        // Asked for after every packet, and scripts are seldom.
+        if self.scripted.is_none() {
+            return coming;
+        }
+        coming.into_iter().chain(self.script_timeout()).min()
     }
 
     fn script_timeout(&self) -> Option<Instant> {

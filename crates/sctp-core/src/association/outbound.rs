@@ -39,6 +39,7 @@ pub(super) use self::due::DataDue;
 use self::progress::Progress;
 pub(super) use self::rebinding::Whereabouts;
 use self::supervision::Supervision;
+pub(super) use self::train::ProbeDue;
 pub(super) use self::write::DataWritten;
 use super::control::ControlQueue;
 use super::session::Session;

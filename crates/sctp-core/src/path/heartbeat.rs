@@ -51,6 +51,11 @@ impl Heartbeat {
         self.outstanding.take().map(|outstanding| outstanding.sent_at)
     }
 
+    /// Returns whether a HEARTBEAT went out less than this long ago and was neither answered nor given up.
+    pub(crate) fn was_sent_within(&self, now: Instant, span: Duration) -> bool {
+        self.outstanding.is_some_and(|outstanding| now.since(outstanding.sent_at) < span)
+    }
+
     pub(crate) fn is_outstanding(&self) -> bool {
         self.outstanding.is_some()
     }

@@ -141,6 +141,7 @@ impl Rack {
 
     /// Returns when a probe is due (RFC 8985 §7.2): `None` while nothing is in flight or no round trip is
     /// known.
+    #[inline(always)]
     pub(crate) fn probe_at(
         &self,
         path: PathIndex,

@@ -700,3 +700,46 @@ fn automatic_address_that_comes_back_while_it_is_deleted_is_added_again() {
     assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done, AddressOutcome::Done]);
     assert!(peer_addresses(&pair, End::Right).contains(&second));
 }
+
+/// The peer says where it wants to be reached: that nothing was answered there for a while is not waited out.
+#[test]
+fn path_that_had_failed_is_asked_at_once_where_the_peer_wants_to_be_reached() {
+    let mut pair = moving().two_homes().connected();
+    pair.run_ms(2000);
+    pair.cut_link(1);
+    pair.run_ms(400_000);
+    assert_eq!(pair.path_states(End::Right)[1], PathState::Inactive);
+    pair.mend_link(1);
+    let asked_at = pair.now_ms();
+    ask(&mut pair, End::Left, AddressChange::SetPrimary(ip("10.0.1.1"))).unwrap();
+    pair.run_ms(1000);
+    assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done]);
+    let changes = pair.path_changes(End::Right, asked_at);
+    assert_eq!(
+        changes.last().map(|(_, path, state)| (*path, *state)),
+        Some((1, PathState::Active)),
+        "{changes:?}"
+    );
+    pair.send(End::Right, ordered(0, 7, 100));
+    pair.run_ms(100);
+    let sent = pair.sent_to(End::Right, "10.0.1.1");
+    assert!(sent.last().is_some_and(|kinds| kinds.contains("DATA")), "{sent:?}");
+}
+
+/// Whoever asks for the same address again and again makes nobody ask more than once in an RTO.
+#[test]
+fn wish_for_a_path_that_stays_dead_is_asked_for_once_an_rto() {
+    let mut pair = moving().two_homes().connected();
+    pair.run_ms(2000);
+    pair.cut_link(1);
+    pair.run_ms(400_000);
+    let before = pair.sent_to(End::Right, "10.0.1.1").len();
+    for _ in 0..40 {
+        ask(&mut pair, End::Left, AddressChange::SetPrimary(ip("10.0.1.1"))).unwrap();
+        pair.run_ms(25);
+    }
+    let asked = pair.sent_to(End::Right, "10.0.1.1").len() - before;
+    assert!(pair.statistics(End::Right).asconf.processed >= 20);
+    // A second holds five RTO of 200 ms.
+    assert!((1..=6).contains(&asked), "{asked} HEARTBEATs in a second");
+}

@@ -111,8 +111,6 @@ impl Fixed {
         let Self { stage, seed, is_ready, mut is_ending } = self;
         let mut config = config(FIXED_HOST);
         config.association.congestion.start_up = StartUp::RESUME;
-        // A network that was lost comes back: it is asked for every second then, not every half minute.
-        config.association.heartbeat.interval = Some(HEARTBEAT_INTERVAL);
         add_host_address(FIXED_HOST)?;
         let endpoint = Endpoint::bind(config, SocketAddr::from((FIXED_HOST, UDP_PORT))).await?;
         // The mobile host may have failed.
@@ -282,7 +280,6 @@ pub(super) const FRAME_INTERVAL: Duration = Duration::from_nanos(33_333_334);
 const UDP_PORT: u16 = 9899;
 /// The SCTP port of both.
 const PORT: NonZeroU16 = NonZeroU16::MIN;
-pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 /// The longest that frames under way are waited for.
 const PATIENCE: Duration = Duration::from_secs(10);

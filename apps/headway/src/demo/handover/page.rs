@@ -109,7 +109,7 @@ fn delays(record: &Record) -> Delays {
 pub(super) fn page(record: &Record, origin: &Origin) -> Page {
     let conditions = format!(
         "Frames of {FRAME_BYTES} octets in the mean, 30 a second, as in study S5, over SCTP from a fixed host to a mobile one; round trip {} ms by \
-         network 1, {} ms by network 2. A frame is late after {} ms. Data begins on another path with what it used before (StartUp::RESUME), and idle paths are asked every second. Real packets \
+         network 1, {} ms by network 2. A frame is late after {} ms. Data begins on another path with what it used before (StartUp::RESUME). Real packets \
          in network namespaces.",
         Network::Mobile.round_trip().as_millis(),
         Network::Wlan.round_trip().as_millis(),
@@ -129,6 +129,7 @@ pub(super) fn page(record: &Record, origin: &Origin) -> Page {
         figures: vec![figure(record)],
         tables: vec![movements(record), log(record)],
         facts: facts.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        notes: vec!["--json FILE writes the numbers.".to_owned()],
         ..Page::default()
     }
 }

@@ -39,8 +39,6 @@ pub(super) fn config(flow: &FlowPlan) -> Result<AssociationConfig, String> {
 pub(super) fn for_handover(config: &mut AssociationConfig, handover: &Handover) -> Result<(), String> {
     config.extensions.authentication = Offer::On;
     config.extensions.dynamic_addresses = Offer::On;
-    // The peer was asked in vain in the new network before the client was there; it is asked anew without waiting for the end of that RTO.
-    config.heartbeat.max_burst = 4;
     config.congestion.start_up = handover.start_up;
     config.validate().map_err(|error| error.to_string())
 }

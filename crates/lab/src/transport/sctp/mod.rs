@@ -151,9 +151,9 @@ fn moves(ends: &Ends<'_>) -> Result<Option<Move>, FlowError> {
 }
 
 /// Returns what the client's host learns of its networks, and where the client then goes; `None` where it has no second one.
-fn roaming(ends: &Ends<'_>, handover: &Handover) -> Option<Roaming> {
+fn roaming(ends: &Ends<'_>, handover: &Handover) -> Option<Box<Roaming>> {
     let [[old, new, ..], [_, peer, ..]] = ends.addresses.each_ref().map(Vec::as_slice) else { return None };
-    Some(Roaming {
+    Some(Box::new(Roaming {
         leaves: Some((Instant::EPOCH + handover.leaves_at(), *old)),
         arrives: Some((Instant::EPOCH + handover.arrives_at(), *new)),
         to: Some(*peer),
@@ -163,7 +163,7 @@ fn roaming(ends: &Ends<'_>, handover: &Handover) -> Option<Roaming> {
         ),
         measured: None,
         local: *new,
-    })
+    }))
 }
 
 fn delivery(flow: &FlowPlan) -> Delivery {

@@ -23,7 +23,8 @@ pub(super) struct SctpClient {
     is_room: bool,
     priorities: Vec<u16>,
     moves: Option<Move>,
-    roaming: Option<Roaming>,
+    /// Boxed: hardly any client moves.
+    roaming: Option<Box<Roaming>>,
     /// The counters of the association when it ended.
     last_counts: Option<TransportCounts>,
 }
@@ -37,7 +38,7 @@ pub(super) struct Opening {
     /// The priorities of the first streams.
     pub(super) priorities: Vec<u16>,
     pub(super) moves: Option<Move>,
-    pub(super) roaming: Option<Roaming>,
+    pub(super) roaming: Option<Box<Roaming>>,
 }
 
 /// A move of the association to another network.
@@ -85,7 +86,7 @@ impl SctpClient {
     fn open(&mut self, now: Instant, endpoint: &mut Endpoint) {
         let Some(opening) = self.opening.take_if(|opening| opening.at <= now) else { return };
         // The network that is found later is not there yet.
-        if let Some((_, address)) = self.roaming.and_then(|roaming| roaming.arrives) {
+        if let Some((_, address)) = self.roaming.as_ref().and_then(|roaming| roaming.arrives) {
             endpoint.local_address_down(now, address);
         }
         match endpoint.connect(now, &opening.to, opening.port, opening.config) {
@@ -149,6 +150,16 @@ impl SctpClient {
         }
     }
 
+    /// Returns when the association is to be opened, or to move.
+    fn own_timeout(&self) -> Option<Instant> {
+        let opening = self.opening.as_ref().map(|opening| opening.at);
+        let moves = self.moves.filter(|_| self.id.is_some()).map(|moves| moves.at);
+        let roaming = self.roaming.as_deref().filter(|_| self.id.is_some());
+        let roams = roaming.into_iter().flat_map(|roaming| [roaming.leaves, roaming.arrives]).flatten();
+        let measured = roaming.and_then(|roaming| roaming.measured);
+        opening.into_iter().chain(moves).chain(measured).chain(roams.map(|(at, _)| at)).min()
+    }
+
     fn offer(&mut self, now: Instant, endpoint: &mut Endpoint) {
         let Some(id) = self.id.filter(|_| self.is_room) else { return };
         while let Some(pending) = self.client.poll_message() {
@@ -191,25 +202,31 @@ impl Application for SctpClient {
                 self.last_counts = counts(endpoint, id);
                 self.client.fail(because);
             }
-            News::Nothing => return self.roam(now, endpoint),
+            News::Nothing => {
+                if self.roaming.is_some() {
+                    self.roam(now, endpoint);
+                }
+                return;
+            }
         }
         self.offer(now, endpoint);
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let opening = self.opening.as_ref().map(|opening| opening.at);
-        let moves = self.moves.filter(|_| self.id.is_some()).map(|moves| moves.at);
-        let roaming = self.roaming.filter(|_| self.id.is_some());
-        let roams = roaming.into_iter().flat_map(|roaming| [roaming.leaves, roaming.arrives]).flatten();
-        let measured = roaming.and_then(|roaming| roaming.measured);
-        let own = opening.into_iter().chain(moves).chain(measured).chain(roams.map(|(at, _)| at));
-        own.chain(self.client.poll_timeout()).min()
+        let client = self.client.poll_timeout();
+        // Asked for after every packet: most clients are there already, and stay.
+        if self.opening.is_none() && self.moves.is_none() && self.roaming.is_none() {
+            return client;
+        }
+        self.own_timeout().into_iter().chain(client).min()
     }
 
     fn handle_timeout(&mut self, now: Instant, endpoint: &mut Endpoint) {
         self.open(now, endpoint);
         self.move_on(now, endpoint);
-        self.roam(now, endpoint);
+        if self.roaming.is_some() {
+            self.roam(now, endpoint);
+        }
         self.client.handle_timeout(now);
         self.offer(now, endpoint);
     }

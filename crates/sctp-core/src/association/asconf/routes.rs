@@ -283,6 +283,11 @@ impl DynamicAddresses {
             } else if let Some(path) = self.grant(source, change, session, &mut outbound.paths) {
                 outbound.verify(now, path, session);
             }
+            if let AddressChange::SetPrimary(address) = change
+                && let Some(path) = outbound.paths.by_address(address)
+            {
+                outbound.ask_anew_if_failed(now, path, session);
+            }
         }
         // A source that was not granted has no path, and may be anybody's: the peer hears at an address that it has. Else it
         // would ask for ever, from one that it deleted before.

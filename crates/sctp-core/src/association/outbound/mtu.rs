@@ -3,10 +3,7 @@
 use virtual_time::Instant;
 
 use super::Outbound;
-use crate::association::AssociationState;
 use crate::association::timers::Timer;
-use crate::event::PathState;
-use crate::path::Path;
 use crate::path::pmtud::{Next, PathMtu};
 use crate::trace;
 use crate::transmit::PathIndex;
@@ -57,15 +54,6 @@ impl Outbound {
         if self.paths.path_mut(path).mtu.on_hint(mtu_bytes) {
             self.timers.stop(Timer::PathMtu(path));
         }
-    }
-
-    /// Returns the path that a probe is to be sent on, when nothing else wants to go.
-    pub(in crate::association) fn mtu_probe_path(&self, state: AssociationState) -> Option<PathIndex> {
-        let wants = |path: &&Path| path.state == PathState::Active && path.mtu.wants_probe();
-        if !state.sends_data() || state.is_setting_up() {
-            return None;
-        }
-        self.paths.iter().find(wants).map(|path| path.index)
     }
 
     /// Returns the octets of the probe that goes now, as an SCTP packet; its answer is waited for.

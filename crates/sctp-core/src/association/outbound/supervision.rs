@@ -284,6 +284,21 @@ impl Outbound {
         }
     }
 
+    /// The peer wants to be reached on this path: where nothing was answered there, it is asked now, at most once in an RTO, for
+    /// the time that failures have put between HEARTBEATs was that of a path that nobody wanted.
+    pub(in crate::association) fn ask_anew_if_failed(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        session: &mut Session,
+    ) {
+        let entry = self.paths.path(path);
+        let has_failed = matches!(entry.state, PathState::PotentiallyFailed | PathState::Inactive);
+        if has_failed && !entry.heartbeat.was_sent_within(now, entry.rto.without_back_off()) {
+            self.probe_again(now, path, session);
+        }
+    }
+
     /// Notes that a packet is going to an address that is not confirmed, and asks with a HEARTBEAT beside it whether the
     /// peer is there (RFC 9260 §5.4).
     pub(in crate::association) fn verify_beside(

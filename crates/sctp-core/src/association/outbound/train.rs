@@ -5,8 +5,16 @@ use virtual_time::Instant;
 use super::Outbound;
 use crate::association::AssociationState;
 use crate::event::PathState;
-use crate::path::Path;
 use crate::transmit::PathIndex;
+
+/// A packet of HEARTBEAT and PAD that is to be sent on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::association) enum ProbeDue {
+    /// It belongs to a train that measures what the path carries.
+    Train(PathIndex),
+    /// It tries whether the path carries packets of its size.
+    Mtu(PathIndex),
+}
 
 impl Outbound {
     /// A path works (again) to which data may move: what it carries is measured, if a start-up asks for that and data is carried
@@ -19,17 +27,27 @@ impl Outbound {
         }
     }
 
-    /// Returns the path that a train of packets is to be sent on now.
-    pub(in crate::association) fn train_path(
+    /// Returns the probe that is to be sent now, when nothing else wants to go: trains come first, where any are sent.
+    #[inline]
+    pub(in crate::association) fn probe_due(
         &self,
         now: Instant,
         state: AssociationState,
-    ) -> Option<PathIndex> {
+        measures: bool,
+    ) -> Option<ProbeDue> {
         if !state.sends_data() || state.is_setting_up() {
             return None;
         }
-        let wants = |path: &&Path| path.state == PathState::Active && path.congestion.wants_train(now);
-        self.paths.iter().find(wants).map(|path| path.index)
+        if measures && let Some(path) = self.train_path(now) {
+            return Some(ProbeDue::Train(path));
+        }
+        let mut active = self.paths.iter().filter(|path| path.state == PathState::Active);
+        active.find(|path| path.mtu.wants_probe()).map(|path| ProbeDue::Mtu(path.index))
+    }
+
+    fn train_path(&self, now: Instant) -> Option<PathIndex> {
+        let mut active = self.paths.iter().filter(|path| path.state == PathState::Active);
+        active.find(|path| path.congestion.wants_train(now)).map(|path| path.index)
     }
 
     /// Returns the octets and the nonce of the next packet of a train on a path; the first has the fresh nonce.

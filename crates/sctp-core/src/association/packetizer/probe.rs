@@ -5,6 +5,7 @@ use virtual_time::Instant;
 
 use super::envelope::Envelope;
 use crate::association::Association;
+use crate::association::outbound::ProbeDue;
 use crate::config::StartUp;
 use crate::path::Heartbeat;
 use crate::transmit::Transmit;
@@ -22,16 +23,16 @@ impl Association {
     ) -> bool {
         let measures = matches!(self.session.config.congestion.start_up, StartUp::Probe { .. });
         while let Some(tag) = self.session.peer.peer_tag {
-            let state = self.session.state.name();
-            let train = if measures { self.outbound.train_path(now, state) } else { None };
-            let Some(path) = train.or_else(|| self.outbound.mtu_probe_path(state)) else { break };
+            let Some(due) = self.outbound.probe_due(now, self.session.state.name(), measures) else { break };
             if *packets >= limit {
                 return false;
             }
             let nonce = self.session.nonces.u64();
-            let next = match train {
-                Some(path) => self.outbound.next_of_train(now, path, nonce),
-                None => self.outbound.begin_mtu_probe(now, path, nonce).map(|size| (size, nonce)),
+            let (path, next) = match due {
+                ProbeDue::Train(path) => (path, self.outbound.next_of_train(now, path, nonce)),
+                ProbeDue::Mtu(path) => {
+                    (path, self.outbound.begin_mtu_probe(now, path, nonce).map(|size| (size, nonce)))
+                }
             };
             let Some((size, nonce)) = next else { break };
             let envelope = Envelope::of_probe(path, tag, size, &self.session);
