@@ -54,6 +54,8 @@ enum SctpCongestion {
     Cubic,
     /// Westwood+: a loss leaves what the path was seen to carry; for lossy paths of your own
     Westwood,
+    /// BBRv3: the rate that the path was seen to deliver, whatever is lost below 2 %; for long lossy paths
+    Bbr,
 }
 
 impl SctpCongestion {
@@ -62,6 +64,7 @@ impl SctpCongestion {
             Self::Rfc9260 => sctp::CongestionAlgorithm::Rfc9260,
             Self::Cubic => sctp::CongestionAlgorithm::Cubic,
             Self::Westwood => sctp::CongestionAlgorithm::Westwood,
+            Self::Bbr => sctp::CongestionAlgorithm::Bbr,
         }
     }
 }

@@ -136,7 +136,9 @@ fn table_stands_above_closing_words() {
     let other = text(&format!("{QUICK} --tcp-congestion bbr"));
     assert_contains(
         &other,
-        &["tcp was not run: the simulator's TCP has no `bbr`: use reno or cubic, or the namespaces backend"],
+        &[
+            "tcp was not run: the simulator's TCP has no `bbr`: use reno, cubic or bbr3, or the namespaces backend",
+        ],
     );
     let words = table.rsplit_once("\n\n").unwrap().1;
     assert!(words.starts_with("Over one TCP connection, "), "{words}");

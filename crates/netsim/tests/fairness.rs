@@ -100,6 +100,34 @@ fn westwood_leaves_tcp_a_share_where_there_is_a_queue() {
     assert!((0.4..=1.6).contains(&shares.ratio), "{shares:?}");
 }
 
+/// A path of 20 Mbit/s and 100 ms, which holds 166 packets and as many in its queue, of SCTP or TCP alone: one packet in a hundred is lost by chance.
+#[test]
+fn model_of_the_path_carries_it_in_spite_of_losses() {
+    for flows in [[1, 0], [0, 1]] {
+        let carried = |algorithm| {
+            let path = Obstacle::Path { mbits: 20, queue: 166, loss: 0.01 };
+            let cell = Cell::shared(algorithm, Duration::from_millis(100), path, 1);
+            Cell { flows, ..cell }.goodput(3, LOSSY)
+        };
+        let [model, cubic] = [Algorithm::BbrAlike, Algorithm::Cubic].map(carried);
+        assert!(model >= 1.6 && model > 4.0 * cubic, "{flows:?}: {model} and {cubic} MB/s");
+    }
+}
+
+/// Queues of half of what the path holds, and as much as that. More flows, and longer queues, are less fair (docs/fairness.md).
+#[test]
+fn model_of_the_path_leaves_a_flow_of_cubic_its_share_and_loses_little() {
+    for queue in [8, 16] {
+        let path = Obstacle::Path { mbits: 10, queue, loss: 0.0 };
+        let cell = Cell::shared(Algorithm::Bbr, Duration::from_millis(20), path, 1);
+        for seed in 1..=3 {
+            let outcome = cell.run(seed, MEASURED);
+            let is_fair = outcome.jain() >= 0.85 && outcome.dropped < 0.02;
+            assert!(is_fair, "queue of {queue}: {:?} {:?} {}", outcome.sctp, outcome.tcp, outcome.dropped);
+        }
+    }
+}
+
 const LOSSY_RUNS: u64 = 6;
 const LOSSY: Duration = Duration::from_secs(10);
 /// Fewer differ by a tenth from draw to draw.

@@ -52,6 +52,9 @@ pub enum CongestionAlgorithm {
     /// CUBIC as Linux computes it: in whole segments, one of them behind Reno where that is faster. For
     /// comparisons with a kernel, whose windows are a fifth smaller than the RFC's at 1 % loss and 20 ms.
     LinuxCubic,
+    /// A model of the path, BBRv3 (draft-ietf-ccwg-bbr), which also says at which rate segments leave. Its window counts octets, whatever
+    /// [`WindowRules::unit`] says, and is not validated: half of it is in use, as it is meant.
+    Bbr,
 }
 
 /// The Nagle algorithm: whether small segments wait while others are in flight (RFC 1122 §4.2.3.4).

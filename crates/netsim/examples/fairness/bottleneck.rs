@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use netem::{BitRate, Impairments, Loss, Probability, QueueLimit, derive_indexed_seed};
-use netsim::{Host, HostId, LinkSpec, Outgoing, Packet, World};
+use netsim::{Direction, Host, HostId, LinkId, LinkSpec, Outgoing, Packet, World};
 use sctp_core::InitialWindow;
 use virtual_time::Instant;
 
@@ -37,6 +37,8 @@ pub(crate) enum Obstacle {
     Loss(f64),
     /// The same on a link a hundred times as fast: nothing but losses limits a flow.
     LossAlone(f64),
+    /// A path of so many Mbit/s, with a drop-tail queue of so many packets, that loses a share of the packets with data by chance.
+    Path { mbits: u64, queue: u32, loss: f64 },
 }
 
 /// What the flows of one run received per second, in bit/s, and how often the senders' timers expired.
@@ -45,6 +47,8 @@ pub(crate) struct Outcome {
     pub(crate) tcp: Vec<f64>,
     pub(crate) sctp_timeouts: u64,
     pub(crate) tcp_timeouts: u64,
+    /// The share of the packets of the measured time that found the queue full.
+    pub(crate) dropped: f64,
 }
 
 impl Outcome {
@@ -94,11 +98,13 @@ impl Cell {
 
     /// One run: flows begin within the first second, in an order that depends on the seed.
     pub(crate) fn run(&self, seed: u64, measured: Duration) -> Outcome {
-        let (mut world, left, right) = self.world(seed);
+        let (mut world, [left, right], link) = self.world(seed);
         world.run_until(Instant::EPOCH + self.warm_up);
         let before = received(&world, right);
+        let before_queue = queue(&world, link);
         world.run_until(Instant::EPOCH + self.warm_up + measured);
         let after = received(&world, right);
+        let [offered, dropped] = [0, 1].map(|index| queue(&world, link)[index] - before_queue[index]);
         let rate = |(before, after): (&u64, &u64)| to_f64(after - before) * 8.0 / measured.as_secs_f64();
         let rates: Vec<f64> = before.iter().zip(&after).map(rate).collect();
         let timeouts: Vec<u64> = world.host(left).ends.iter().map(End::timeouts).collect();
@@ -109,15 +115,20 @@ impl Cell {
             tcp: rates[sctp..standing].to_vec(),
             sctp_timeouts: timeouts[..sctp].iter().sum(),
             tcp_timeouts: timeouts[sctp..standing].iter().sum(),
+            dropped: to_f64(dropped) / to_f64(offered),
         }
     }
 
-    fn world(&self, seed: u64) -> (World<Site>, HostId, HostId) {
+    fn world(&self, seed: u64) -> (World<Site>, [HostId; 2], LinkId) {
         let window_bytes = match self.obstacle {
             Obstacle::Queue(_) => 1 << 20,
             // Only the window ends the growth of a queue that takes all.
             Obstacle::Loss(_) => 256 << 10,
             Obstacle::LossAlone(_) => 4 << 20,
+            // More than path and queue hold, so that it never is the limit.
+            Obstacle::Path { mbits, queue, .. } => {
+                2 * (self.bdp_packets(mbits) + usize::try_from(queue).unwrap()) * 1500 + (1 << 20)
+            }
         };
         let Self { algorithm, messages, initial_window, .. } = *self;
         let terms = Terms { algorithm, messages, initial_window, mtu_bytes: 1500, window_bytes };
@@ -138,9 +149,9 @@ impl Cell {
             interfaces.push(world.add_interface(host, &addresses).unwrap());
             host
         });
-        world.connect(interfaces[0], interfaces[1], self.link()).unwrap();
+        let link = world.connect(interfaces[0], interfaces[1], self.link()).unwrap();
         world.wake(hosts[0]);
-        (world, hosts[0], hosts[1])
+        (world, hosts, link)
     }
 
     /// Returns of what kind each flow is, and the earliest time at which it begins.
@@ -150,6 +161,12 @@ impl Cell {
         let standing = standing.map(|(kind, count)| (kind, Instant::EPOCH, count));
         let groups = standing.into_iter().chain([(late, Instant::EPOCH + self.warm_up, count)]);
         groups.flat_map(|(kind, earliest, count)| (0..count).map(move |_| (kind, earliest)))
+    }
+
+    /// Packets that such a path holds beside its queue.
+    pub(crate) fn bdp_packets(&self, mbits: u64) -> usize {
+        let octets = u128::from(mbits) * 125_000 * self.rtt.as_micros() / 1_000_000;
+        usize::try_from(octets / 1500).unwrap()
     }
 
     fn link(&self) -> LinkSpec {
@@ -162,12 +179,27 @@ impl Cell {
             Obstacle::Loss(0.0) => (None, bottleneck, Loss::None),
             Obstacle::Loss(share) => (None, bottleneck, random(share)),
             Obstacle::LossAlone(share) => (None, wide, random(share)),
+            Obstacle::Path { mbits, queue, loss } => {
+                let rate = BitRate::from_bits_per_second(mbits * 1_000_000);
+                let loss = if loss == 0.0 { Loss::None } else { random(loss) };
+                (Some(QueueLimit::Packets(queue)), rate, loss)
+            }
         };
         let request = Impairments { delay, loss, rate, queue, ..Impairments::default() };
         // Where service times are all alike, flows fall into step with each other, and the drop-tail queue picks the
         // same victim again and again. SACKs of a flow are further apart than this and stay in order.
-        LinkSpec { request, response: Impairments { delay, jitter: JITTER, ..Impairments::default() } }
+        let jitter = match self.obstacle {
+            Obstacle::Queue(_) | Obstacle::Loss(_) | Obstacle::LossAlone(_) => JITTER,
+            Obstacle::Path { mbits, .. } => JITTER * 10 / u32::try_from(mbits).unwrap(),
+        };
+        LinkSpec { request, response: Impairments { delay, jitter, ..Impairments::default() } }
     }
+}
+
+/// Packets with data that were offered to the bottleneck so far, and those that found its queue full.
+fn queue(world: &World<Site>, link: LinkId) -> [u64; 2] {
+    let stats = world.link_stats(link, Direction::Request);
+    [stats.offered, stats.dropped_queue]
 }
 
 fn received(world: &World<Site>, id: HostId) -> Vec<u64> {
@@ -230,5 +262,5 @@ const BITS_PER_SECOND: u64 = 10_000_000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Newcomers begin within a tenth of a second.
 const NEWCOMERS_WITHIN: u64 = 100_000_000;
-/// Half of the time one packet of 1500 octets occupies the link.
+/// Half of the time one packet of 1500 octets occupies the link of 10 Mbit/s.
 const JITTER: Duration = Duration::from_micros(600);

@@ -68,6 +68,10 @@ pub(crate) enum Algorithm {
     Linux,
     /// Westwood+ beside RFC 9438.
     Westwood,
+    /// BBRv3 beside RFC 9438.
+    Bbr,
+    /// BBRv3 in both.
+    BbrAlike,
 }
 
 /// What SCTP is given to send.
@@ -99,6 +103,7 @@ impl Terms {
             Algorithm::Halving => sctp_core::CongestionAlgorithm::Rfc9260,
             Algorithm::Cubic | Algorithm::Linux => sctp_core::CongestionAlgorithm::Cubic,
             Algorithm::Westwood => sctp_core::CongestionAlgorithm::Westwood,
+            Algorithm::Bbr | Algorithm::BbrAlike => sctp_core::CongestionAlgorithm::Bbr,
         };
         if self.algorithm == Algorithm::Halving {
             config.congestion.pacing = Pacing::Off;
@@ -122,7 +127,8 @@ impl Terms {
         let congestion = match self.algorithm {
             Algorithm::Linux => return linux,
             Algorithm::Halving => tcp_core::CongestionAlgorithm::NewReno,
-            Algorithm::Cubic | Algorithm::Westwood => tcp_core::CongestionAlgorithm::Cubic,
+            Algorithm::BbrAlike => tcp_core::CongestionAlgorithm::Bbr,
+            Algorithm::Cubic | Algorithm::Westwood | Algorithm::Bbr => tcp_core::CongestionAlgorithm::Cubic,
         };
         TcpConfig {
             congestion,

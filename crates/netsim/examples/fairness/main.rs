@@ -4,16 +4,20 @@
 //! cargo run --release -p netsim --example fairness [seconds of virtual time per run]
 //! cargo run --release -p netsim --example fairness loss
 //! cargo run --release -p netsim --example fairness initial
+//! cargo run --release -p netsim --example fairness model
+//! cargo run --release -p netsim --example fairness queues
 //! ```
 //!
 //! The second prints what a flow carries that has a path with losses for itself; the third what ten packets at first do to others, beside
-//! RFC 9260's three.
+//! RFC 9260's three; the fourth what a control with a model of the path carries where packets are lost by chance; the
+//! last what that one loses of its own making, and leaves to others, by queue.
 #![expect(clippy::print_stdout, reason = "a program that reports to a person")]
 #![expect(clippy::unwrap_used, reason = "its cells are its own: what fails is a mistake here")]
 
 mod bottleneck;
 mod flow;
 mod initial;
+mod model;
 mod summary;
 
 use std::time::Duration;
@@ -28,6 +32,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         print_lossy();
         return Ok(());
     }
+    if argument.as_deref() == Some("model") {
+        model::print_lossy();
+        return Ok(());
+    }
+    if argument.as_deref() == Some("queues") {
+        model::print_queues();
+        return Ok(());
+    }
     if argument.as_deref() == Some("initial") {
         initial::print();
         return Ok(());
@@ -37,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "| window | RTT | bottleneck | flows | SCTP Mbit/s | TCP Mbit/s | SCTP/TCP (95 %) | Jain | timeouts SCTP, TCP |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    for algorithm in [Algorithm::Halving, Algorithm::Cubic, Algorithm::Westwood] {
+    for algorithm in [Algorithm::Halving, Algorithm::Cubic, Algorithm::Westwood, Algorithm::Bbr] {
         for millis in [20, 100] {
             for obstacle in OBSTACLES {
                 for flows in [1, 2, 8] {
@@ -83,9 +95,11 @@ fn line(cell: &Cell, measured: Duration) -> String {
         Algorithm::Cubic => "CUBIC / CUBIC",
         Algorithm::Linux => "CUBIC / Linux",
         Algorithm::Westwood => "Westwood+ / CUBIC",
+        Algorithm::Bbr => "BBR / CUBIC",
+        Algorithm::BbrAlike => "BBR / BBR",
     };
     let bottleneck = match cell.obstacle {
-        Obstacle::Queue(packets) => format!("queue of {packets}"),
+        Obstacle::Queue(packets) | Obstacle::Path { queue: packets, .. } => format!("queue of {packets}"),
         Obstacle::Loss(share) | Obstacle::LossAlone(share) => format!("{} % loss", share * 100.0),
     };
     let [from, to] = summary.ratio_between;

@@ -16,7 +16,6 @@ use self::envelope::Envelope;
 use super::control::Bundling;
 use super::outbound::{DataDue, DataWritten};
 use super::{Association, AssociationState as S};
-use crate::config::Pacing;
 use crate::transmit::{PathIndex, Transmit};
 
 /// The purpose of the next packet.
@@ -177,7 +176,7 @@ impl Association {
 
     /// Nothing leaves any more on this occasion.
     fn settle_when_idle(&mut self, now: Instant) {
-        if self.session.config.congestion.pacing == Pacing::On {
+        if self.session.config.congestion.paces() {
             self.outbound.watch_pacing(now, self.session.state.name());
         }
         self.outbound.end_burst();

@@ -34,13 +34,18 @@ pub struct CongestionConfig {
 }
 
 impl CongestionConfig {
+    /// Returns whether packets are spread: where it is wanted, and by a control that sets their rate.
+    pub(crate) fn paces(&self) -> bool {
+        self.pacing == Pacing::On || self.algorithm == CongestionAlgorithm::Bbr
+    }
+
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
         let (StartUp::Resume { most_bytes } | StartUp::Probe { most_bytes }) = self.start_up else {
             return Ok(());
         };
         at_least("congestion.start_up.most_bytes", most_bytes as usize, 1)?;
         at_most("congestion.start_up.most_bytes", most_bytes as usize, 16 << 20)?;
-        if self.pacing == Pacing::Off { Err(ConfigError::NeedsPacing) } else { Ok(()) }
+        if self.paces() { Ok(()) } else { Err(ConfigError::NeedsPacing) }
     }
 }
 
@@ -74,6 +79,12 @@ pub enum CongestionAlgorithm {
     /// rate of delivery times the smallest round trip, and half the window at least. Where queues are short it
     /// may take more than its share (docs/decisions/0014): not for the Internet at large (RFC 9743 §5).
     Westwood,
+    /// A model of the path instead of losses, BBRv3 (draft-ietf-ccwg-bbr, experimental): packets leave at the rate that the path was seen to
+    /// deliver, and twice of what that is in the shortest round trip is in flight at most; it looks for more every two to three seconds, and losses bound it
+    /// where they exceed 2 %. For bulk over long paths that lose packets without being full; a flow that sends little has nothing of it.
+    /// Packets are spread and a window that is not used is halved, whatever [`pacing`](CongestionConfig::pacing) and
+    /// [`window_validation`](CongestionConfig::window_validation) say. What it does to others: docs/decisions/0073.
+    Bbr,
 }
 
 /// The rule for a congestion window that is not used.

@@ -37,8 +37,6 @@ pub(crate) struct Acknowledgment {
     pub(crate) cumulative_advanced: bool,
     /// Whether anything was acknowledged for the first time.
     pub(crate) is_news: bool,
-    /// The time when the chunk sent last of those was sent.
-    pub(crate) newest: Instant,
     pub(crate) paths: SmallVec<[PathAcknowledgment; 1]>,
     /// Payload octets that left the send buffer.
     pub(crate) freed_payload: usize,
@@ -52,6 +50,8 @@ pub(crate) struct PathAcknowledgment {
     pub(crate) path: PathIndex,
     /// Octets newly acknowledged, chunk headers and padding included.
     pub(crate) bytes: usize,
+    /// The time when the chunk sent last of those was sent.
+    pub(crate) newest: Instant,
     pub(crate) flight_before: usize,
     /// The highest TSN acknowledged for the first time of those that never travelled on another path.
     pub(crate) highest_new: Option<Tsn>,
@@ -142,10 +142,15 @@ impl<F: FnMut(&Delivered)> Deliveries<'_, F> {
 }
 
 impl Acknowledgment {
+    /// Returns the time when the chunk sent last of those acknowledged for the first time was sent.
+    pub(crate) fn newest(&self) -> Instant {
+        self.paths.iter().map(|entry| entry.newest).max().unwrap_or_default()
+    }
+
     fn note(&mut self, delivered: &Delivered, before: Before) {
-        self.newest = self.newest.max(delivered.sent_at);
         self.is_news = true;
         let entry = self.entry(delivered.path, before.flight);
+        entry.newest = entry.newest.max(delivered.sent_at);
         entry.bytes += delivered.bytes;
         entry.earliest |= before.earliest.is_some_and(|earliest| delivered.contains(earliest));
         entry.is_certain |= !delivered.is_moved;
@@ -161,6 +166,7 @@ impl Acknowledgment {
             self.paths.push(PathAcknowledgment {
                 path,
                 bytes,
+                newest: Instant::EPOCH,
                 flight_before,
                 highest_new,
                 earliest,

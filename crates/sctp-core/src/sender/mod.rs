@@ -49,7 +49,9 @@ use self::sent_chunk::{ChunkState, SentChunk};
 use self::steps::step;
 use self::streams::RestartPoints;
 use crate::capabilities::Negotiated;
-use crate::config::{AssociationConfig, ImmediateSack, LossDetection, MessageBundling, Nagle};
+use crate::config::{
+    AssociationConfig, CongestionAlgorithm, ImmediateSack, LossDetection, MessageBundling, Nagle,
+};
 use crate::message::Message;
 use crate::path::{Path, PathIds, PathSet};
 use crate::seldom::Seldom;
@@ -95,6 +97,8 @@ struct SenderOptions {
     is_draining: bool,
     /// Some message was not reliable: look for what has to be given up.
     gives_up: bool,
+    /// Congestion control wants to know of each chunk that is lost.
+    tells_losses: bool,
 }
 
 /// Zero-window probing (RFC 9260 §6.1 (A)).
@@ -159,6 +163,18 @@ pub(crate) struct Losses {
     pub(crate) look_again_at: Option<Instant>,
     /// Whether any chunk was declared lost.
     pub(crate) any: bool,
+    /// The chunks, where congestion control wants to know of each.
+    pub(crate) chunks: Vec<LostChunk>,
+}
+
+/// A chunk that acknowledgments, or the time, say is lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LostChunk {
+    pub(crate) path: PathIndex,
+    /// Octets, chunk header and padding included.
+    pub(crate) bytes: usize,
+    /// The time at which it was last sent.
+    pub(crate) sent_at: Instant,
 }
 
 impl Sender {
@@ -175,6 +191,7 @@ impl Sender {
                 reserved_bytes: 0,
                 is_draining: false,
                 gives_up: false,
+                tells_losses: config.congestion.algorithm == CongestionAlgorithm::Bbr,
             },
             queue: SendQueue::new(config.transmission.scheduler),
             outstanding: Outstanding::new(initial_tsn),
@@ -374,7 +391,7 @@ impl Sender {
                 below = self.highest_acknowledged(path).or(below);
             }
             if let Some(below) = below {
-                let (outstanding, newest) = (&mut self.outstanding, acknowledgment.newest);
+                let (outstanding, newest) = (&mut self.outstanding, acknowledgment.newest());
                 lost.extend(acknowledge::report_missing(
                     outstanding,
                     path,
@@ -410,9 +427,7 @@ impl Sender {
     fn declare_lost(&mut self, indices: &[usize]) -> Losses {
         let mut losses = Losses::default();
         for &index in indices {
-            let Some((path, transmissions)) =
-                self.outstanding.get(index).map(|chunk| (chunk.path, chunk.transmissions))
-            else {
+            let Some(&SentChunk { path, transmissions, sent_at, .. }) = self.outstanding.get(index) else {
                 continue;
             };
             if self.outstanding.mark_lost(index) {
@@ -428,6 +443,11 @@ impl Sender {
                 self.tell_of_loss(index, evidence);
                 self.statistics.note().lost_by_acknowledgment += 1;
                 losses.any = true;
+                if self.options.tells_losses
+                    && let Some(chunk) = self.outstanding.get(index)
+                {
+                    losses.chunks.push(LostChunk { path, bytes: chunk.wire_bytes(), sent_at });
+                }
                 if !self.recoveries.is_recovering(path) {
                     self.recoveries.begin(path, self.outstanding.next_tsn().previous());
                     losses.paths.insert(path);

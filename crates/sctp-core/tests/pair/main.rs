@@ -27,6 +27,7 @@ mod hostile;
 mod interleaving;
 mod laws;
 mod liars;
+mod model;
 mod newcomers;
 mod numbers;
 mod out_of_the_blue;

@@ -6,6 +6,7 @@ use cubic::{Acknowledged, Cubic, Measured};
 use virtual_time::Instant;
 
 use super::linux_cubic::LinuxCubic;
+use super::model::Model;
 use crate::config::{ByteCounting, CongestionAlgorithm, Reduction, SlowStartEnd, TcpConfig};
 
 /// A congestion window, in octets.
@@ -15,6 +16,8 @@ pub(crate) enum Congestion {
     Cubic(Cubic, u64),
     /// CUBIC as Linux has it, with the octets of a segment.
     LinuxCubic(LinuxCubic, u64),
+    /// A model of the path, which hears of each segment and sets the window itself, with the octets of a segment.
+    Bbr(Box<Model>, u64),
 }
 
 /// NewReno's window (RFC 5681).
@@ -58,6 +61,7 @@ impl Congestion {
             CongestionAlgorithm::LinuxCubic => {
                 Self::LinuxCubic(LinuxCubic::new(u64::from(config.initial_window_segments)), mss)
             }
+            CongestionAlgorithm::Bbr => Self::Bbr(Box::new(Model::new(mss, initial)), mss),
         }
     }
 
@@ -66,6 +70,22 @@ impl Congestion {
             Self::NewReno(reno) => reno.cwnd,
             Self::Cubic(cubic, _) => cubic.cwnd(),
             Self::LinuxCubic(cubic, mss) => cubic.cwnd() * mss,
+            Self::Bbr(model, _) => model.cwnd(),
+        }
+    }
+
+    /// Returns the model of the path, where the control has one.
+    pub(crate) fn model(&self) -> Option<&Model> {
+        match self {
+            Self::Bbr(model, _) => Some(model),
+            Self::NewReno(_) | Self::Cubic(..) | Self::LinuxCubic(..) => None,
+        }
+    }
+
+    pub(crate) fn model_mut(&mut self) -> Option<&mut Model> {
+        match self {
+            Self::Bbr(model, _) => Some(model),
+            Self::NewReno(_) | Self::Cubic(..) | Self::LinuxCubic(..) => None,
         }
     }
 
@@ -74,13 +94,20 @@ impl Congestion {
             Self::NewReno(reno) => reno.ssthresh,
             Self::Cubic(cubic, _) => cubic.ssthresh().unwrap_or(u64::MAX),
             Self::LinuxCubic(cubic, mss) => cubic.ssthresh().saturating_mul(*mss),
+            Self::Bbr(model, _) => {
+                if model.is_starting() {
+                    u64::MAX
+                } else {
+                    0
+                }
+            }
         }
     }
 
     pub(crate) fn is_in_slow_start(&self) -> bool {
         match self {
             Self::NewReno(reno) => reno.is_in_slow_start(),
-            Self::Cubic(..) | Self::LinuxCubic(..) => self.cwnd() < self.ssthresh(),
+            Self::Cubic(..) | Self::LinuxCubic(..) | Self::Bbr(..) => self.cwnd() < self.ssthresh(),
         }
     }
 
@@ -112,7 +139,7 @@ impl Congestion {
             Self::LinuxCubic(cubic, mss) if is_window_used => {
                 cubic.on_acknowledged(now, acked.charged.div_ceil(*mss), srtt);
             }
-            Self::LinuxCubic(..) => {}
+            Self::LinuxCubic(..) | Self::Bbr(..) => {}
         }
     }
 
@@ -125,6 +152,8 @@ impl Congestion {
             }
             Self::Cubic(cubic, _) => cubic.on_congestion(),
             Self::LinuxCubic(cubic, _) => cubic.on_loss(),
+            // It hears of each loss.
+            Self::Bbr(..) => {}
         }
     }
 
@@ -144,6 +173,7 @@ impl Congestion {
             Self::LinuxCubic(cubic, mss) => {
                 cubic.on_timeout(in_flight.div_ceil(*mss) + 1, flight.is_some());
             }
+            Self::Bbr(model, mss) => model.on_timeout(in_flight + *mss),
         }
     }
 
@@ -151,14 +181,14 @@ impl Congestion {
     pub(crate) fn on_idle(&mut self, now: Instant, idle: Duration) {
         match self {
             Self::LinuxCubic(cubic, _) => cubic.on_idle(now, idle),
-            Self::NewReno(_) | Self::Cubic(..) => {}
+            Self::NewReno(_) | Self::Cubic(..) | Self::Bbr(..) => {}
         }
     }
 
     /// The window was not the limit for a timeout: half way to what was used (RFC 2861 §3).
     pub(crate) fn on_application_limited(&mut self, used: u64) {
         let cwnd = self.cwnd();
-        if used < cwnd {
+        if used < cwnd && self.model().is_none() {
             self.shrink_to(u64::midpoint(cwnd, used));
         }
     }
@@ -181,6 +211,7 @@ impl Congestion {
                 let segments = |octets: u64| (octets / *mss).max(1);
                 cubic.shrink_to(segments(window), ssthresh.map_or(u64::MAX, segments));
             }
+            Self::Bbr(model, _) => model.set_window(window),
         }
     }
 }

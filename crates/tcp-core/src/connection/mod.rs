@@ -2,6 +2,7 @@
 
 mod congestion;
 mod linux_cubic;
+mod model;
 mod rack;
 mod receiver;
 mod rto;
@@ -350,6 +351,8 @@ impl Connection {
             self.timers.acknowledgment = None;
             self.receiver.demand_now();
         }
+        // What waited for it leaves next.
+        self.timers.pacing = self.timers.pacing.filter(|at| *at > now);
         if is_due(self.timers.time_wait) {
             return self.end(Event::Closed);
         }
@@ -399,7 +402,9 @@ impl Connection {
             return None;
         }
         self.sender.on_send(now, self.rto.rto());
-        if let Some(piece) = self.sender.next_piece(self.option_bytes()) {
+        let piece = self.sender.next_piece(self.option_bytes());
+        self.timers.pacing = piece.and_then(|_| self.sender.paced_until(now));
+        if let Some(piece) = piece.filter(|_| self.timers.pacing.is_none()) {
             let is_new = piece.to > self.sender.next_offset();
             self.write_piece(now, piece, buffer);
             self.sender.on_sent(now, piece);

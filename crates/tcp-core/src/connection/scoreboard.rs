@@ -16,6 +16,15 @@ pub(crate) struct Scoreboard {
     resent: u64,
     /// The offset behind the highest octet that was reported out of order.
     highest_sacked: u64,
+    /// The losses that were not fetched yet, if anybody wants to know of them.
+    losses: Option<Vec<LostSegment>>,
+}
+
+/// A segment that was declared lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LostSegment {
+    pub(crate) bytes: u64,
+    pub(crate) sent_at: Instant,
 }
 
 /// A segment that was sent and is not acknowledged cumulatively.
@@ -52,6 +61,8 @@ pub(crate) struct Delivered {
     pub(crate) acked: Amount,
     /// Known to have arrived now and not before.
     pub(crate) new_segments: u64,
+    /// Octets of sequence space in them.
+    pub(crate) new_bytes: u64,
     /// The time from sending to this acknowledgment, of the oldest segment that was sent once; of others with
     /// timestamps.
     pub(crate) rtt: Option<Duration>,
@@ -63,6 +74,16 @@ pub(crate) struct Delivered {
 }
 
 impl Scoreboard {
+    /// Creates an empty one that keeps what is lost until it is [fetched](Self::take_losses).
+    pub(crate) fn telling_losses() -> Self {
+        Self { losses: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Returns the segments that were declared lost since the last call, in the order in which they were found.
+    pub(crate) fn take_losses(&mut self) -> Vec<LostSegment> {
+        self.losses.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+
     pub(crate) fn push(&mut self, now: Instant, from: u64, to: u64) {
         let fate = Fate::InFlight;
         self.sent.push_back(Sent { from, to, sent_at: now, is_resent: false, behind: to, fate });
@@ -107,6 +128,7 @@ impl Scoreboard {
             told.acked.bytes += part;
             self.in_flight.bytes -= if first.fate == Fate::InFlight { part } else { 0 };
             first.from = ack;
+            told.new_bytes += if first.fate == Fate::Sacked { 0 } else { part };
         }
         for &(from, to) in blocks {
             self.report(now, from, to, &mut told);
@@ -158,6 +180,10 @@ impl Scoreboard {
                     self.leave(&segment);
                     self.sent[index].fate = Fate::Lost;
                     self.lost += 1;
+                    if let Some(losses) = &mut self.losses {
+                        let bytes = segment.to - segment.from;
+                        losses.push(LostSegment { bytes, sent_at: segment.sent_at });
+                    }
                 }
                 Judgement::Fine => {}
                 Judgement::Stop => break,
@@ -262,6 +288,7 @@ impl Amount {
 impl Delivered {
     fn note(&mut self, now: Instant, segment: &Sent, highest_sacked: u64) {
         self.new_segments += 1;
+        self.new_bytes += segment.to - segment.from;
         if !segment.is_resent {
             self.rtt.get_or_insert(now.since(segment.sent_at));
             self.is_reordered |= segment.to < highest_sacked;

@@ -10,8 +10,8 @@ use virtual_time::Instant;
 use super::rack::{Patience, Rack};
 use super::scoreboard::{Amount, Delivered, Judgement, Scoreboard};
 use super::stream::Stream;
-use super::window::{Validated, Window};
-use crate::config::{Boundaries, LossDetection, Nagle, TcpConfig, Timestamps};
+use super::window::{Standing, Validated, Window};
+use crate::config::{Boundaries, CongestionAlgorithm, LossDetection, Nagle, TcpConfig, Timestamps};
 
 /// The sending half of a connection. Positions are offsets in its sequence space: 0 is SYN, 1 the first octet.
 #[derive(Debug)]
@@ -128,7 +128,12 @@ impl Sender {
             una: 0,
             next: 0,
             peer_window: 1,
-            board: Scoreboard::default(),
+            board: match config.congestion {
+                CongestionAlgorithm::Bbr => Scoreboard::telling_losses(),
+                CongestionAlgorithm::NewReno
+                | CongestionAlgorithm::Cubic
+                | CongestionAlgorithm::LinuxCubic => Scoreboard::default(),
+            },
             window: Window::new(config),
             rack: Rack::default(),
             recovery: None,
@@ -192,6 +197,8 @@ impl Sender {
         if is_duplicate {
             self.rack.on_duplicate(self.una, self.next);
         }
+        let (is_recovering, has_waiting) = (self.recovery.is_some(), self.next < self.stream.end());
+        self.window.on_delivered(now, &told, Standing { before, has_waiting, is_recovering });
         let was_recovering = self.recovery.is_some_and(|recovery| recovery.cause == Cause::Reports);
         self.recovery = self.recovery.filter(|recovery| ack < recovery.point);
         if advanced && was_open && !was_recovering {
@@ -227,6 +234,9 @@ impl Sender {
                     self.rack.detect(now, &mut self.board, Patience { is_recovering, sacked, srtt });
             }
             LossDetection::RackTlp => {}
+        }
+        for lost in self.board.take_losses() {
+            self.window.on_lost(now, &lost);
         }
         if self.recovery.is_none() && self.board.has_lost() {
             self.recovery = Some(Recovery { point: self.next, cause: Cause::Reports });
@@ -269,6 +279,8 @@ impl Sender {
                 self.board.mark_lost(|_| Judgement::Lost);
             }
         }
+        // What a timeout finds counts as that alone.
+        self.board.take_losses();
         let is_again = self.recovery.is_some_and(|recovery| recovery.cause == Cause::Timeout);
         self.recovery = Some(Recovery { point: self.next, cause: Cause::Timeout });
         self.is_forced = true;
@@ -332,6 +344,12 @@ impl Sender {
         is_allowed.then_some(piece)
     }
 
+    /// Returns the time until which what would leave now has to wait for the rate of its congestion control; `None` if it need not.
+    pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
+        let is_unasked = self.is_forced || self.probe == Some(Probe::Wanted);
+        if is_unasked { None } else { self.window.paced_until(now) }
+    }
+
     /// Returns the first loss that was not repaired yet, and lost neighbours as far as they fit (rule 1 of
     /// NextSeg, RFC 6675 §4).
     fn lost_piece(&self, options: u64) -> Option<Piece> {
@@ -384,6 +402,7 @@ impl Sender {
         self.counters.segments += 1;
         self.last_sent = now;
         self.is_forced = false;
+        self.window.on_sent(now, piece.to - piece.from, self.board.in_flight());
         if piece.from < self.next {
             self.counters.retransmissions += 1;
             self.board.resend(now, piece.from, piece.to, self.next);

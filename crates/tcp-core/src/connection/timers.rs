@@ -13,13 +13,15 @@ pub(crate) struct Timers {
     /// The timer of RACK for reordered segments (RFC 8985 §6.2, step 5).
     pub(crate) reordering: Option<Instant>,
     pub(crate) acknowledgment: Option<Instant>,
+    /// The time at which congestion control lets the next segment leave.
+    pub(crate) pacing: Option<Instant>,
     pub(crate) time_wait: Option<Instant>,
 }
 
 impl Timers {
     pub(crate) fn next(&self) -> Option<Instant> {
-        let Self { retransmission, probe, reordering, acknowledgment, time_wait } = *self;
-        [retransmission, probe, reordering, acknowledgment, time_wait].into_iter().flatten().min()
+        let Self { retransmission, probe, reordering, acknowledgment, pacing, time_wait } = *self;
+        [retransmission, probe, reordering, acknowledgment, pacing, time_wait].into_iter().flatten().min()
     }
 }
 

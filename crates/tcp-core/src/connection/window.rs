@@ -5,8 +5,8 @@ use core::time::Duration;
 use virtual_time::Instant;
 
 use super::congestion::{Acked, Congestion};
-use super::scoreboard::{Amount, Delivered};
-use crate::config::{TcpConfig, WindowRules, WindowUnit, WindowValidation};
+use super::scoreboard::{Amount, Delivered, LostSegment};
+use crate::config::{CongestionAlgorithm, TcpConfig, WindowRules, WindowUnit, WindowValidation};
 
 /// The sender's window. All its figures are octets; where segments count, each counts as a full one.
 #[derive(Debug)]
@@ -33,8 +33,14 @@ struct Usage {
 impl Window {
     pub(crate) fn new(config: &TcpConfig) -> Self {
         let mss = u64::from(config.mss);
+        let unit = match config.congestion {
+            CongestionAlgorithm::Bbr => WindowUnit::Octets,
+            CongestionAlgorithm::NewReno | CongestionAlgorithm::Cubic | CongestionAlgorithm::LinuxCubic => {
+                config.window.unit
+            }
+        };
         Self {
-            rules: config.window,
+            rules: WindowRules { unit, ..config.window },
             mss,
             initial: mss * u64::from(config.initial_window_segments),
             congestion: Congestion::new(config, mss),
@@ -86,6 +92,41 @@ impl Window {
             rtt: told.latest.map(|(sent_at, _, _)| now.since(sent_at)),
         };
         self.congestion.on_acknowledged(now, acked, srtt, is_used);
+    }
+
+    /// Returns the time until which a segment has to wait for the rate of a model of the path; `None` if it need not.
+    pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
+        self.congestion.model().and_then(|model| model.paced_until(now))
+    }
+
+    /// A segment of so many octets leaves; `before` was in flight.
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64, before: Amount) {
+        if let Some(model) = self.congestion.model_mut() {
+            model.on_sent(now, bytes, before.bytes);
+        }
+    }
+
+    /// Tells a model of the path what has arrived, in recovery or not.
+    pub(crate) fn on_delivered(&mut self, now: Instant, told: &Delivered, standing: Standing) {
+        let Some(model) = self.congestion.model_mut() else { return };
+        let Some((sent_at, _, is_resent)) = told.latest else { return };
+        let is_window_used = standing.before.bytes + self.mss > model.cwnd();
+        let flight = standing.before.bytes.saturating_sub(told.new_bytes);
+        model.on_acknowledged(&bbr::Acknowledged {
+            sent_at,
+            rtt: (!is_resent).then(|| now.since(sent_at)),
+            is_window_used,
+            is_limited: !standing.has_waiting && !is_window_used,
+            is_recovering: standing.is_recovering,
+            ..bbr::Acknowledged::new(now, told.new_bytes, flight)
+        });
+    }
+
+    /// Tells a model of the path what was lost.
+    pub(crate) fn on_lost(&mut self, now: Instant, lost: &LostSegment) {
+        if let Some(model) = self.congestion.model_mut() {
+            model.on_lost(now, lost.bytes, lost.sent_at);
+        }
     }
 
     /// Something was sent, or the window kept it back.
@@ -143,6 +184,16 @@ impl Window {
         let pipe = self.charge(in_flight);
         self.congestion.on_timeout(flight, pipe);
     }
+}
+
+/// How a sender stood when an acknowledgment came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// What was in flight.
+    pub(crate) before: Amount,
+    /// Data waited that had never been sent.
+    pub(crate) has_waiting: bool,
+    pub(crate) is_recovering: bool,
 }
 
 /// The facts by which [`Window::validate`] judges.

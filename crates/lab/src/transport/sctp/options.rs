@@ -208,6 +208,8 @@ pub enum CongestionName {
     Cubic,
     /// The congestion control of Westwood+.
     Westwood,
+    /// The congestion control BBRv3, by a model of the path.
+    Bbr,
 }
 
 /// The scheduler of streams (RFC 8260 §3).
@@ -267,6 +269,7 @@ impl SctpOptions {
             Some(CongestionName::Rfc9260) => sctp_core::CongestionAlgorithm::Rfc9260,
             Some(CongestionName::Cubic) => sctp_core::CongestionAlgorithm::Cubic,
             Some(CongestionName::Westwood) => sctp_core::CongestionAlgorithm::Westwood,
+            Some(CongestionName::Bbr) => sctp_core::CongestionAlgorithm::Bbr,
             None => config.congestion.algorithm,
         };
         self.messages.apply(config);

@@ -25,7 +25,8 @@ pub struct TcpOptions {
     pub send_buffer: Option<usize>,
     /// Each message is a segment of its own, whatever waits. Default as the profile.
     pub segment_per_message: Option<bool>,
-    /// The congestion control by its name in Linux: `reno`, `cubic`. Default as the profile.
+    /// The congestion control by its name in Linux: `reno`, `cubic`; in the simulator BBRv3, too, as `bbr3`, for the kernel's `bbr` is the first version.
+    /// Default as the profile.
     pub congestion: Option<String>,
 }
 
@@ -41,9 +42,10 @@ impl TcpOptions {
             None => config.congestion,
             Some("reno") => tcp_core::CongestionAlgorithm::NewReno,
             Some("cubic") => tcp_core::CongestionAlgorithm::LinuxCubic,
+            Some("bbr3") => tcp_core::CongestionAlgorithm::Bbr,
             Some(other) => {
                 return Err(format!(
-                    "the simulator's TCP has no `{other}`: use reno or cubic, or the namespaces backend"
+                    "the simulator's TCP has no `{other}`: use reno, cubic or bbr3, or the namespaces backend"
                 ));
             }
         };

@@ -9,7 +9,7 @@ use crate::association::timers::Timer;
 use crate::path::{Acknowledged, Answer, Congestion};
 use crate::sender::acknowledge::{PathAcknowledgment, SackRefused};
 use crate::sender::recovery::Refuted;
-use crate::sender::{Losses, SackOutcome};
+use crate::sender::{Losses, LostChunk, SackOutcome};
 use crate::trace::{self, LossCause};
 use crate::transmit::PathIndex;
 
@@ -77,6 +77,7 @@ impl Outbound {
             all_acknowledged: outcome.all_acknowledged,
             in_recovery: outcome.recovering.contains(acked.path),
             srtt: path.rto.srtt().unwrap_or_default(),
+            newest_sent_at: acked.newest,
             rtt: outcome.rtt.iter().find(|(of, _)| *of == acked.path).map(|&(_, rtt)| rtt),
             latest_rtt: if path.congestion.wants_round_trip(acked.flight_before) {
                 self.sender.latest_rtt(acked.path)
@@ -85,6 +86,7 @@ impl Outbound {
             },
             min_rtt: path.rto.min_rtt().unwrap_or_default(),
             is_paced: path.congestion.is_paced(),
+            is_held: false,
         };
         path.change_window("acknowledgment", |congestion| congestion.on_acknowledged(&acknowledged));
         let rto = path.rto.rto();
@@ -104,7 +106,7 @@ impl Outbound {
         for path in outcome.repaired {
             self.cut_window(path);
         }
-        self.apply_losses(&outcome.losses);
+        self.apply_losses(now, &outcome.losses);
         if outcome.buffer_available {
             session.tell_buffer_available();
         }
@@ -117,11 +119,15 @@ impl Outbound {
     /// A chunk's reordering window has run out.
     pub(in crate::association) fn detect_losses(&mut self, now: Instant) {
         let losses = self.sender.losses_by_time(now, &self.paths);
-        self.apply_losses(&losses);
+        self.apply_losses(now, &losses);
     }
 
     /// Acts on losses found through acknowledgments or the reordering timer.
-    fn apply_losses(&mut self, losses: &Losses) {
+    fn apply_losses(&mut self, now: Instant, losses: &Losses) {
+        for &LostChunk { path, bytes, sent_at } in &losses.chunks {
+            let path = self.paths.path_mut(path);
+            path.change_window("loss", |congestion| congestion.on_lost(now, bytes, sent_at));
+        }
         for path in losses.paths {
             self.cut_window(path);
             self.fast_retransmit = true;

@@ -2,7 +2,7 @@
 //!
 //! | module | decides |
 //! |---|---|
-//! | `rfc9260`, `cubic`, `westwood` | how the window grows, and what a loss costs: a [`CongestionControl`] each |
+//! | `rfc9260`, `cubic`, `westwood`, `bbr` | how the window grows, and what a loss costs: a [`CongestionControl`] each |
 //! | `delivery` | how fast a path has carried data of late |
 //! | `validation` | what becomes of a window that is not used (RFC 7661) |
 //! | `resume` | the start-up of a path that data moves to |
@@ -13,6 +13,7 @@
 //! Sizes are octets of DATA chunks, chunk header and padding included, as RFC 9260 §7.2 counts them. What is in
 //! flight is the sender's knowledge; a controller is told.
 
+mod bbr;
 mod cubic;
 mod delivery;
 mod pacer;
@@ -36,7 +37,8 @@ pub(crate) use self::window::{Congestion, PathCapacity};
 /// The contract: events come in the order in which they happened and time never goes back. A loss found by
 /// acknowledgments is reported once per recovery (RFC 9260 §7.2.4 (2)), after the acknowledgment that revealed it; a
 /// timeout may come at any time. A window is never zero. Nothing is allocated and nothing waits: an algorithm has no
-/// timers.
+/// timers. One that has a model of the path ([`bbr`]) hears, beyond this, of each packet that leaves and each chunk that is lost, keeps a bounded record of
+/// departures, and says itself at which rate packets leave.
 pub(crate) trait CongestionControl: fmt::Debug {
     /// Returns the window as it stands.
     fn window(&self) -> CongestionWindow;
@@ -97,6 +99,8 @@ pub(crate) struct Acknowledged {
     pub(crate) in_recovery: bool,
     /// Smoothed round-trip time of the path; zero before the first measurement.
     pub(crate) srtt: Duration,
+    /// The time at which that chunk was last sent which was sent last of those that are acknowledged for the first time.
+    pub(crate) newest_sent_at: Instant,
     /// The round trip that this SACK measured.
     pub(crate) rtt: Option<Duration>,
     /// The round trip of what was sent last of all that has arrived, where the path [wants it](Congestion::wants_round_trip) and losses are
@@ -106,6 +110,8 @@ pub(crate) struct Acknowledged {
     pub(crate) min_rtt: Duration,
     /// Whether packets are spread over the round trip.
     pub(crate) is_paced: bool,
+    /// Whether data waits for the pacer.
+    pub(crate) is_held: bool,
 }
 
 impl Acknowledged {

@@ -29,14 +29,14 @@ impl Pacer {
 
     /// Returns whether a packet may leave now.
     #[inline]
-    pub(super) fn admits(&self, now: Instant, window: CongestionWindow, srtt: Duration) -> bool {
-        self.drained_at <= now || self.drained_at.since(now) < self.depth(window, srtt)
+    pub(super) fn admits(&self, now: Instant, pace: Pace) -> bool {
+        self.drained_at <= now || self.drained_at.since(now) < self.depth(pace)
     }
 
     /// Returns when one may leave that may not now; a little later than the first instant, so that a fast path
     /// is not woken for each packet.
-    pub(super) fn admits_at(&self, window: CongestionWindow, srtt: Duration) -> Instant {
-        let depth = self.depth(window, srtt);
+    pub(super) fn admits_at(&self, pace: Pace) -> Instant {
+        let depth = self.depth(pace);
         self.drained_at - depth + (depth / 4).min(QUANTUM)
     }
 
@@ -47,34 +47,53 @@ impl Pacer {
         srtt > DEPTH_AT_LEAST
     }
 
+    /// A packet leaves on a path that [is spread over](Self::spreads).
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Instant, bytes: usize, window: CongestionWindow, srtt: Duration) {
-        if !Self::spreads(srtt) {
-            return;
-        }
-        self.drained_at = self.drained_at.max(now) + drain_time(bytes, window, srtt);
+    pub(super) fn on_sent(&mut self, now: Instant, bytes: usize, pace: Pace) {
+        self.drained_at = self.drained_at.max(now) + pace.time_of(bytes);
     }
 
     /// Returns what the bucket holds, as time: the burst, or what drains between two looks at a coarse clock.
-    fn depth(&self, window: CongestionWindow, srtt: Duration) -> Duration {
-        drain_time(self.burst, window, srtt).max(DEPTH_AT_LEAST)
+    fn depth(&self, pace: Pace) -> Duration {
+        pace.time_of(self.burst).max(DEPTH_AT_LEAST)
     }
 }
 
-/// Returns how long `bytes` octets take at 1.25 windows a round trip, at two while slow start doubles the
-/// window in each.
-fn drain_time(bytes: usize, window: CongestionWindow, srtt: Duration) -> Duration {
-    let (numerator, denominator) = if window.is_slow_start() { (1, 2) } else { (4, 5) };
-    // 64 bits: a burst of 64 MiB at round trips of a minute fits, and beyond that it is only waited too little.
-    let octets = |octets: usize| u64::try_from(octets).unwrap_or(u64::MAX);
-    let srtt = u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX);
-    let shares = srtt.saturating_mul(octets(bytes)).saturating_mul(numerator);
-    Duration::from_nanos(shares / octets(window.cwnd.max(1)).saturating_mul(denominator))
+/// The rate at which the bucket drains: so many octets in so many nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    octets: u64,
+    nanos: u64,
+}
+
+impl Pace {
+    /// Creates the pace of a window: 1.25 of it a round trip, two while slow start doubles it in each.
+    #[inline]
+    pub(super) fn of(window: CongestionWindow, srtt: Duration) -> Self {
+        let (numerator, denominator) = if window.is_slow_start() { (1, 2) } else { (4, 5) };
+        let octets = u64::try_from(window.cwnd.max(1)).unwrap_or(u64::MAX).saturating_mul(denominator);
+        let nanos = u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX).saturating_mul(numerator);
+        Self { octets, nanos }
+    }
+
+    /// Creates a pace of so many octets a second.
+    pub(super) fn per_second(octets: u64) -> Self {
+        Self { octets: octets.max(1), nanos: NANOS_PER_SECOND }
+    }
+
+    /// Returns how long so many octets take.
+    #[inline]
+    fn time_of(self, bytes: usize) -> Duration {
+        // 64 bits: a burst of 64 MiB at round trips of a minute fits, and beyond that it is only waited too little.
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        Duration::from_nanos(self.nanos.saturating_mul(bytes) / self.octets)
+    }
 }
 
 /// Drivers wake in milliseconds.
 const QUANTUM: Duration = Duration::from_millis(1);
 const DEPTH_AT_LEAST: Duration = Duration::from_millis(2);
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -86,16 +105,20 @@ mod tests {
 
     /// Sends packets of 1000 octets as soon as they are admitted; gives the microseconds.
     fn send(count: usize, window: CongestionWindow) -> Vec<u64> {
+        send_at(count, Pace::of(window, SRTT))
+    }
+
+    fn send_at(count: usize, pace: Pace) -> Vec<u64> {
         let mut pacer = Pacer::new(4000);
         let mut now = Instant::from_millis(1000);
         let mut times = Vec::new();
         while times.len() < count {
-            if pacer.admits(now, window, SRTT) {
-                pacer.on_sent(now, 1000, window, SRTT);
+            if pacer.admits(now, pace) {
+                pacer.on_sent(now, 1000, pace);
                 times.push(now.as_nanos() / 1000 - 1_000_000);
             } else {
-                let at = pacer.admits_at(window, SRTT);
-                assert!(at > now && pacer.admits(at, window, SRTT));
+                let at = pacer.admits_at(pace);
+                assert!(at > now && pacer.admits(at, pace));
                 now = at;
             }
         }
@@ -107,6 +130,13 @@ mod tests {
         let times = send(104, WINDOW);
         assert_eq!(times[..5], [0, 0, 0, 0, 800]);
         assert!((79_000..=81_000).contains(&times[103]), "{}", times[103]);
+    }
+
+    #[test]
+    fn rate_of_a_control_is_octets_per_second() {
+        let times = send_at(104, Pace::per_second(1_000_000));
+        assert_eq!(times[..5], [0, 0, 0, 0, 1000]);
+        assert!((99_000..=101_000).contains(&times[103]), "{}", times[103]);
     }
 
     #[test]
@@ -126,21 +156,17 @@ mod tests {
 
     #[test]
     fn a_window_that_drains_between_two_looks_at_a_coarse_clock_leaves_at_once() {
-        let (mut pacer, srtt) = (Pacer::new(4000), Duration::from_millis(2));
-        for _ in 0..100 {
-            assert!(pacer.admits(Instant::EPOCH, WINDOW, srtt));
-            pacer.on_sent(Instant::EPOCH, 1000, WINDOW, srtt);
-        }
+        assert!(!Pacer::spreads(Duration::from_millis(2)) && Pacer::spreads(SRTT));
     }
 
     #[test]
     fn an_idle_bucket_saves_up_no_more_than_a_burst() {
-        let mut pacer = Pacer::new(4000);
-        pacer.on_sent(Instant::EPOCH, 1000, WINDOW, SRTT);
+        let (mut pacer, pace) = (Pacer::new(4000), Pace::of(WINDOW, SRTT));
+        pacer.on_sent(Instant::EPOCH, 1000, pace);
         let later = Instant::from_millis(60_000);
         let sent = (0..10).take_while(|_| {
-            let admitted = pacer.admits(later, WINDOW, SRTT);
-            pacer.on_sent(later, 1000, WINDOW, SRTT);
+            let admitted = pacer.admits(later, pace);
+            pacer.on_sent(later, 1000, pace);
             admitted
         });
         assert_eq!(sent.count(), 4);

@@ -8,10 +8,12 @@ mod tests;
 
 use core::time::Duration;
 
+use sctp_wire::COMMON_HEADER_BYTES;
 use virtual_time::Instant;
 
+use super::bbr::Bbr;
 use super::cubic::Cubic;
-use super::pacer::Pacer;
+use super::pacer::{Pace, Pacer};
 use super::resume::{Carried, Resume, Step};
 use super::rfc9260::{Growth, Rfc9260};
 use super::standing::Bound;
@@ -85,6 +87,7 @@ enum Controller {
     Rfc9260(Rfc9260),
     Cubic(Cubic),
     Westwood(Box<Westwood>),
+    Bbr(Box<Bbr>),
 }
 
 /// The rule for a window that is not used.
@@ -102,6 +105,7 @@ impl Controller {
             CongestionAlgorithm::Rfc9260 => Self::Rfc9260(Rfc9260::new(capacity, Growth::BySack)),
             CongestionAlgorithm::Cubic => Self::Cubic(Cubic::new(capacity)),
             CongestionAlgorithm::Westwood => Self::Westwood(Box::new(Westwood::new(capacity))),
+            CongestionAlgorithm::Bbr => Self::Bbr(Box::new(Bbr::new(capacity))),
         }
     }
 
@@ -111,6 +115,7 @@ impl Controller {
             Self::Rfc9260(controller) => controller.window(),
             Self::Cubic(controller) => controller.window(),
             Self::Westwood(controller) => controller.window(),
+            Self::Bbr(controller) => controller.window(),
         }
     }
 
@@ -119,26 +124,53 @@ impl Controller {
             Self::Rfc9260(controller) => controller,
             Self::Cubic(controller) => controller,
             Self::Westwood(controller) => &mut **controller,
+            Self::Bbr(controller) => &mut **controller,
+        }
+    }
+
+    /// Returns the control that has a model of the path: it says at which rate packets leave, and wants to know of each that leaves and each that is lost.
+    #[inline]
+    fn model(&self) -> Option<&Bbr> {
+        match self {
+            Self::Bbr(model) => Some(model),
+            Self::Rfc9260(_) | Self::Cubic(_) | Self::Westwood(_) => None,
+        }
+    }
+
+    #[inline]
+    fn model_mut(&mut self) -> Option<&mut Bbr> {
+        match self {
+            Self::Bbr(model) => Some(model),
+            Self::Rfc9260(_) | Self::Cubic(_) | Self::Westwood(_) => None,
         }
     }
 }
 
 impl UnusedRule {
-    fn new(rule: WindowValidation) -> Self {
-        match rule {
-            WindowValidation::Rfc9260 => Self::Rfc9260 { last_sent: None },
-            WindowValidation::Rfc7661 => Self::Rfc7661(None),
+    /// A model says itself what a loss leaves and knows which samples say nothing: validation would take a window of which half is used, as it is
+    /// meant, for one that was not needed.
+    fn new(config: &CongestionConfig) -> Self {
+        match (config.algorithm, config.window_validation) {
+            (CongestionAlgorithm::Bbr, _) | (_, WindowValidation::Rfc9260) => {
+                Self::Rfc9260 { last_sent: None }
+            }
+            (
+                CongestionAlgorithm::Rfc9260 | CongestionAlgorithm::Cubic | CongestionAlgorithm::Westwood,
+                WindowValidation::Rfc7661,
+            ) => Self::Rfc7661(None),
         }
     }
 }
 
 impl Congestion {
     pub(crate) fn new(config: CongestionConfig, capacity: PathCapacity, max_burst_packets: u32) -> Self {
+        let pacing = if config.paces() { Pacing::On } else { Pacing::Off };
+        let config = CongestionConfig { pacing, ..config };
         Self {
             config,
             capacity,
             controller: Controller::new(config.algorithm, capacity),
-            unused: UnusedRule::new(config.window_validation),
+            unused: UnusedRule::new(&config),
             pacer: Pacer::new(capacity.burst_bytes(max_burst_packets)),
             queue: bounded_queue(config),
             resume: match config.start_up {
@@ -163,7 +195,7 @@ impl Congestion {
     /// The network behind the path is another one: nothing known holds any more (RFC 9260 §7.2.5).
     pub(crate) fn reinitialise(&mut self) {
         self.controller = Controller::new(self.config.algorithm, self.capacity);
-        self.unused = UnusedRule::new(self.config.window_validation);
+        self.unused = UnusedRule::new(&self.config);
         self.is_probing = false;
         self.is_held = false;
         self.before_cut = None;
@@ -313,9 +345,18 @@ impl Congestion {
         if !self.is_paced() {
             return None;
         }
-        let window = self.spread_window();
-        let is_held = !self.pacer.admits(now, window, self.srtt);
-        is_held.then(|| self.pacer.admits_at(window, self.srtt))
+        let pace = self.pace();
+        let is_held = !self.pacer.admits(now, pace);
+        is_held.then(|| self.pacer.admits_at(pace))
+    }
+
+    /// Returns the rate at which packets leave: that of a control with a model of the path, or that of the window.
+    #[inline]
+    fn pace(&self) -> Pace {
+        match self.controller.model().and_then(Bbr::pacing_rate) {
+            Some(rate) => Pace::per_second(rate),
+            None => Pace::of(self.spread_window(), self.srtt),
+        }
     }
 
     /// Returns the window that is spread over a round trip. One that nothing has come back of yet is spread as if it had its
@@ -374,8 +415,21 @@ impl Congestion {
     /// A packet with data left.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Instant, packet_bytes: usize) {
-        if self.is_paced() {
-            self.pacer.on_sent(now, packet_bytes, self.spread_window(), self.srtt);
+        let mut bytes = packet_bytes;
+        if let Some(model) = self.controller.model_mut() {
+            // The model counts as what is in flight is counted: chunks without the header before them.
+            bytes = packet_bytes.saturating_sub(COMMON_HEADER_BYTES);
+            model.on_sent(now, bytes, self.flight);
+        }
+        if self.is_spread() {
+            self.pacer.on_sent(now, bytes, self.pace());
+        }
+    }
+
+    /// Chunks that left at `sent_at` were declared lost.
+    pub(crate) fn on_lost(&mut self, now: Instant, bytes: usize, sent_at: Instant) {
+        if let Some(model) = self.controller.model_mut() {
+            model.on_lost(now, bytes, sent_at);
         }
     }
 
@@ -396,13 +450,16 @@ impl Congestion {
         self.is_probing = false;
         self.flight = acked.flight_before;
         self.srtt = acked.srtt;
-        let used = if self.is_held { acked.flight_before.max(self.cwnd()) } else { acked.flight_before };
+        // A model sets rate and window apart: what waits for the one says nothing about the other.
+        let is_held = self.is_held && self.controller.model().is_none();
+        let used = if is_held { acked.flight_before.max(self.cwnd()) } else { acked.flight_before };
         let cwnd = self.cwnd();
         let step = self.resume.as_mut().and_then(|resume| resume.on_acknowledged(acked, used >= cwnd, cwnd));
         if let Some(step) = step {
             self.take(step);
         }
-        self.controller.get_mut().on_acknowledged(&Acknowledged { flight_before: used, ..*acked });
+        let seen = Acknowledged { flight_before: used, is_held: self.is_held, ..*acked };
+        self.controller.get_mut().on_acknowledged(&seen);
         if let Some(queue) = &mut self.queue {
             queue.on_acknowledged(acked, 4 * self.capacity.pmdcs);
         }
@@ -418,11 +475,14 @@ impl Congestion {
         }
     }
 
-    /// Returns whether the round trip of what is acknowledged now counts: only that of a full window, until the first slow start is over.
+    /// Returns whether the round trip of what is acknowledged now counts: only that of a full window, until the first slow start is over, or
+    /// always for a model of the path.
     #[inline]
     pub(crate) fn wants_round_trip(&self, flight_before: usize) -> bool {
         let CongestionWindow { cwnd, ssthresh } = self.window();
-        (flight_before >= cwnd || self.is_held) && ssthresh == CongestionWindow::NO_THRESHOLD
+        let is_of_full_window =
+            (flight_before >= cwnd || self.is_held) && ssthresh == CongestionWindow::NO_THRESHOLD;
+        is_of_full_window || self.controller.model().is_some()
     }
 
     /// Losses found through SACKs. The caller makes sure it happens once per Fast Recovery.

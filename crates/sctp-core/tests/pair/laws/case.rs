@@ -121,9 +121,7 @@ fn config(dice: &mut Dice) -> AssociationConfig {
     config.transmission.scheduler = SCHEDULERS[dice.index(SCHEDULERS.len())];
     config.heartbeat.interval = [None, Some(ms(1000)), Some(ms(5000))][dice.index(3)];
     config.paths.potentially_failed = [None, Some(0), Some(2)][dice.index(3)];
-    config.congestion.algorithm =
-        [CongestionAlgorithm::Rfc9260, CongestionAlgorithm::Cubic, CongestionAlgorithm::Westwood]
-            [dice.index(3)];
+    config.congestion.algorithm = ALGORITHMS[dice.index(ALGORITHMS.len())];
     config.congestion.pacing = [Pacing::Off, Pacing::On][dice.index(2)];
     if config.congestion.pacing == Pacing::On && config.heartbeat.interval.is_some() {
         config.congestion.start_up = [StartUp::RESUME, StartUp::PROBE][dice.index(2)];
@@ -159,6 +157,12 @@ pub(super) fn address(end: End, position: usize) -> IpAddr {
 const ADDRESSES: [[&str; 3]; 2] =
     [["10.0.0.1", "10.0.1.1", "10.0.2.1"], ["10.0.0.2", "10.0.1.2", "10.0.2.2"]];
 
+const ALGORITHMS: [CongestionAlgorithm; 4] = [
+    CongestionAlgorithm::Rfc9260,
+    CongestionAlgorithm::Cubic,
+    CongestionAlgorithm::Westwood,
+    CongestionAlgorithm::Bbr,
+];
 const SCHEDULERS: [StreamScheduler; 6] = [
     StreamScheduler::FirstComeFirstServed,
     StreamScheduler::RoundRobin,

@@ -1,0 +1,82 @@
+//! A control with a model of the path, BBR: what it carries where packets are lost by chance, what it loses of its own making, what it leaves to others.
+
+use std::time::Duration;
+
+use crate::bottleneck::{Cell, Obstacle, Outcome, to_f64};
+use crate::flow::Algorithm;
+
+/// MB/s of a flow that has a path of 100 Mbit/s for itself, with a queue of one BDP, over twenty seconds from its beginning.
+pub(crate) fn print_lossy() {
+    println!(
+        "| loss | RTT | CUBIC | Westwood+ | BBR | of the link | TCP with BBR |\n|---|---|---|---|---|---|---|"
+    );
+    for (loss, millis) in [(0.0, 20), (0.01, 20), (0.01, 100), (0.001, 20), (0.001, 100)] {
+        let carried = |algorithm, flows| {
+            let mut cell = cell(algorithm, millis, (1, 1), flows);
+            if let Obstacle::Path { loss: chance, .. } = &mut cell.obstacle {
+                *chance = loss;
+            }
+            Cell { warm_up: Duration::ZERO, ..cell }.goodput(RUNS, LOSSY)
+        };
+        let of_sctp = |algorithm| carried(algorithm, [1, 0]);
+        let [cubic, westwood] = [Algorithm::Cubic, Algorithm::Westwood].map(of_sctp);
+        let (bbr, tcp) = (of_sctp(Algorithm::BbrAlike), carried(Algorithm::BbrAlike, [0, 1]));
+        let share = bbr * 8.0 / to_f64(MBITS);
+        println!(
+            "| {} % | {millis} ms | {cubic:.2} | {westwood:.2} | {bbr:.2} | {share:.2} | {tcp:.2} |",
+            loss * 100.0
+        );
+    }
+}
+
+/// Shares of 100 Mbit/s at 20 ms, and the packets that found the queue full, by queue.
+pub(crate) fn print_queues() {
+    println!(
+        "| TCP | queue, BDP | SCTP with BBR + TCP | SCTP Mbit/s | TCP Mbit/s | Jain | dropped |\n|---|---|---|---|---|---|---|"
+    );
+    for queue in [(1, 2), (1, 1), (4, 1)] {
+        for flows in [[1, 1], [2, 2], [8, 8]] {
+            print_shares("CUBIC", &cell(Algorithm::Bbr, 20, queue, flows), queue);
+        }
+        for flows in [[1, 0], [2, 0], [8, 0], [1, 1], [2, 2]] {
+            print_shares("BBR", &cell(Algorithm::BbrAlike, 20, queue, flows), queue);
+        }
+        print_shares("CUBIC", &cell(Algorithm::Bbr, 20, queue, [0, 2]), queue);
+    }
+}
+
+fn print_shares(tcp: &str, cell: &Cell, (queue, of): (u32, u32)) {
+    let outcomes: Vec<Outcome> = (1..=RUNS).map(|seed| cell.run(seed, MEASURED)).collect();
+    let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / to_f64(RUNS);
+    let rate = |flows: u8, of: fn(&Outcome) -> &[f64]| match flows {
+        0 => "–".to_owned(),
+        _ => {
+            let each = |outcome: &Outcome| of(outcome).iter().sum::<f64>() / f64::from(flows) / 1e6;
+            format!("{:.1}", mean(&each))
+        }
+    };
+    let [sctp_flows, tcp_flows] = cell.flows;
+    println!(
+        "| {tcp} | {} | {sctp_flows} + {tcp_flows} | {} | {} | {:.3} | {:.2} % |",
+        f64::from(queue) / f64::from(of),
+        rate(sctp_flows, |outcome| &outcome.sctp),
+        rate(tcp_flows, |outcome| &outcome.tcp),
+        mean(&Outcome::jain),
+        100.0 * mean(&|outcome| outcome.dropped),
+    );
+}
+
+/// A path of 100 Mbit/s with a queue of so many BDP, a fraction.
+fn cell(algorithm: Algorithm, millis: u64, queue: (u32, u32), flows: [u8; 2]) -> Cell {
+    let rtt = Duration::from_millis(millis);
+    let path = Obstacle::Path { mbits: MBITS, queue: 0, loss: 0.0 };
+    let mut cell = Cell { flows, ..Cell::shared(algorithm, rtt, path, 1) };
+    let bdp = u32::try_from(cell.bdp_packets(MBITS)).unwrap();
+    cell.obstacle = Obstacle::Path { mbits: MBITS, queue: bdp * queue.0 / queue.1, loss: 0.0 };
+    cell
+}
+
+const MBITS: u64 = 100;
+const RUNS: u64 = 5;
+const LOSSY: Duration = Duration::from_secs(20);
+const MEASURED: Duration = Duration::from_secs(30);
