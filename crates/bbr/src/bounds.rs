@@ -1,4 +1,4 @@
-//! What losses say: a bound for the long run, found by probing, and one for the short run, until the next probing.
+//! Bounds that losses set: one for the long run, found by probing, and one for the short run, until the next probing.
 
 use super::arithmetic::percent;
 use super::delivery::Sample;

@@ -1,4 +1,4 @@
-//! When the path is probed for more: every two to three seconds, and sooner where a flow of Reno would have grown back by then.
+//! The times at which the path is probed for more: every two to three seconds, and sooner where a flow of Reno would have grown back by then.
 
 use core::time::Duration;
 
@@ -11,7 +11,7 @@ use super::random::Random;
 pub(crate) struct Cycle {
     /// The time at which this cycle began, with what the last probing left.
     begun: Instant,
-    /// How long it waits before it probes.
+    /// The time that passes before it probes.
     wait: Duration,
     /// Rounds since the last probing.
     rounds: u64,
@@ -27,18 +27,18 @@ pub(crate) struct Cycle {
     random: Random,
 }
 
-/// What acknowledgments are those of, as far as probing goes.
+/// The packets that acknowledgments answer now, as far as probing goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answers {
     /// Nothing in particular.
     Any,
-    /// What left before the pipe was refilled.
+    /// Packets that left before the pipe was refilled.
     Refilling,
-    /// What left before the probing.
+    /// Packets that left before the probing.
     Starting,
-    /// What left while probing.
+    /// Packets that left while probing.
     Feedback,
-    /// What left while probing, which is over.
+    /// Packets that left while probing, which is over.
     Stopping,
 }
 
@@ -70,7 +70,7 @@ impl Cycle {
         self.stop();
     }
 
-    /// What is sent is no probe any more; those on their way still say something.
+    /// Packets that leave are no probes any more; those on their way still say something.
     pub(crate) fn stop(&mut self) {
         self.answers = Answers::Stopping;
     }
@@ -114,7 +114,7 @@ impl Cycle {
         self.is_judged
     }
 
-    /// What the path holds is known: further losses of this probing say the same.
+    /// The path's room is known: further losses of this probing say the same.
     pub(crate) fn judged(&mut self) {
         self.is_judged = false;
     }

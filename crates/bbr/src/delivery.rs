@@ -1,4 +1,4 @@
-//! How fast the path delivers: a sample with each acknowledgment (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
+//! The rate at which the path delivers: a sample with each acknowledgment (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
 //!
 //! A sample begins where the packet left that is acknowledged now, and counts what was delivered since. The time it took is the
 //! longer one of two: that in which those packets left, and that in which they were acknowledged; a burst on either side is not taken for speed.
@@ -15,7 +15,7 @@ use virtual_time::Instant;
 use super::Sent;
 use super::arithmetic::rate;
 
-/// What was delivered and lost, and how it stood when packets left.
+/// Octets delivered and lost, and how these stood when packets left.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delivery {
     /// Octets acknowledged for the first time, ever.
@@ -45,7 +45,7 @@ pub(crate) struct Departure {
     is_limited: bool,
 }
 
-/// What an acknowledgment, or a loss, tells of the packet that it concerns.
+/// A sample: what an acknowledgment, or a loss, tells of the packet that it concerns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// Octets per second; zero where they cannot be told.
@@ -156,7 +156,7 @@ impl Delivery {
         self.departures.get(later.saturating_sub(1))
     }
 
-    /// What left before is not asked for any more: it is acknowledged or was declared lost.
+    /// Packets that left before are not asked for any more: each is acknowledged or was declared lost.
     fn forget_before(&mut self, earliest: Instant) {
         while self.departures.get(1).is_some_and(|next| next.at < earliest) {
             self.departures.pop_front();

@@ -1,4 +1,4 @@
-//! What is remembered of the path: the best rate of two probing cycles, the shortest round trip of ten seconds, and how far acknowledgments
+//! Memory of the path: the best rate of two probing cycles, the shortest round trip of ten seconds, and how far acknowledgments
 //! come in heaps.
 
 use core::time::Duration;

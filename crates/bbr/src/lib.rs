@@ -65,7 +65,7 @@ use self::pipe::FullPipe;
 ///
 /// # Limits
 ///
-/// At most 1024 departures are remembered, of packets that left within a 128th of the shortest round trip of each other one: more than seven round trips.
+/// No more than 1024 departures are remembered, of packets that left within a 128th of the shortest round trip of each other one: more than seven round trips.
 /// A packet that is acknowledged or lost later is judged by the oldest of them.
 #[derive(Clone, Debug)]
 pub struct Bbr {
@@ -84,7 +84,7 @@ pub struct Bbr {
     losses: LossRound,
     bounds: Bounds,
     cycle: Cycle,
-    /// What a loss changed, to be restored if it was none.
+    /// The state that a loss changed, to be restored if it was none.
     before: Option<Before>,
 }
 
@@ -120,7 +120,7 @@ pub struct Sent {
     pub flight: u64,
 }
 
-/// What an acknowledgment says that is new.
+/// News that an acknowledgment brings.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledged {
     /// The time at which the acknowledgment came.
@@ -410,10 +410,10 @@ const GRAINS: u32 = 128;
 const LEAST_SEGMENTS: u64 = 4;
 /// Rounds for which heaps of acknowledgments are remembered at least (half of ExtraAckedFilterLen, of which there are two).
 const AGGREGATION_ROUNDS: u64 = 5;
-/// By so many hundredths less than the path delivers is sent, so that queues drain in the long run (PacingMarginPercent).
+/// Hundredths by which less is sent than the path delivers, so that queues drain in the long run (PacingMarginPercent).
 const PACING_MARGIN: u64 = 1;
 /// The part of the path that is in use while its shortest round trip is measured, in hundredths (ProbeRTTCwndGain).
 const PROBE_RTT_GAIN: u64 = 50;
-/// Below this many octets per second, 1.2 Mbit/s, packets leave one by one.
+/// Octets per second below which packets leave one by one: 1.2 Mbit/s.
 const SLOW: u64 = 150_000;
 const QUANTUM_MAX: u64 = 64 << 10;

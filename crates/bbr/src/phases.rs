@@ -78,7 +78,7 @@ pub(crate) struct Drained {
     is_restart: bool,
 }
 
-/// What an acknowledgment brings beyond its sample.
+/// News of an acknowledgment beyond its sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct News {
     /// Whether a round begins with it.
@@ -257,5 +257,5 @@ impl Bbr {
     }
 }
 
-/// So long little is in flight while the shortest round trip is measured (ProbeRTTDuration).
+/// The time for which little is in flight while the shortest round trip is measured (ProbeRTTDuration).
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);

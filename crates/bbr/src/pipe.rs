@@ -1,4 +1,4 @@
-//! Whether the path is full: three rounds in which the delivery rate has not grown by a quarter.
+//! The search for a full path: three rounds in which the delivery rate has not grown by a quarter.
 
 use super::delivery::Sample;
 

@@ -46,7 +46,7 @@ impl Model {
         self.bbr.on_acknowledged(acked);
     }
 
-    /// So many octets that left then were declared lost.
+    /// Octets that left then were declared lost.
     pub(crate) fn on_lost(&mut self, now: Instant, bytes: u64, sent_at: Instant) {
         self.bbr.on_lost(&Lost { now, bytes, sent_at });
     }

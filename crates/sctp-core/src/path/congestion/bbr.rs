@@ -1,6 +1,6 @@
 //! BBRv3 (draft-ietf-ccwg-bbr) for SCTP: the model is the crate `bbr`'s, the units are those of RFC 9260 §7.2.
 //!
-//! What the model has to know of packets on their way it keeps by the time at which they left, which chunks carry anyway: nothing is added to a chunk. Losses
+//! The model keeps what it has to know of packets on their way by the time at which they left, which chunks carry anyway: nothing is added to a chunk. Losses
 //! are told chunk by chunk as they are found, one T3-rtx finds as a timeout alone.
 //!
 //! Departures from the draft, beside those of the crate: the window does not shrink at once when a recovery begins (the rate bounds what leaves); after T3-rtx
@@ -61,7 +61,7 @@ impl CongestionControl for Bbr {
         });
     }
 
-    /// What arrived twice tells nothing about what the path delivers.
+    /// Chunks that arrived twice tell nothing about what the path delivers.
     fn on_duplicates(&mut self, _bytes: usize) {}
 
     /// Losses are told one by one.
