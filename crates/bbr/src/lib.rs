@@ -114,7 +114,7 @@ struct Before {
 pub struct Sent {
     /// The time at which it leaves.
     pub now: Instant,
-    /// Its octets.
+    /// The number of octets that count as in flight.
     pub bytes: u64,
     /// Octets in flight before it.
     pub flight: u64,
@@ -155,7 +155,7 @@ impl Acknowledged {
 pub struct Lost {
     /// The time at which they are declared lost.
     pub now: Instant,
-    /// Their octets.
+    /// The number of octets that they had in flight.
     pub bytes: u64,
     /// The time at which they left, the last time.
     pub sent_at: Instant,

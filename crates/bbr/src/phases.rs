@@ -225,7 +225,7 @@ impl Bbr {
         self.phase = Phase::ProbeRtt;
     }
 
-    /// Once little is in flight it stays so for 200 ms and a round at least.
+    /// Keeps little in flight for 200 ms and a round at least, once it is.
     fn advance_probe_rtt(&mut self, acked: &Acknowledged, is_round_start: bool) {
         self.delivery.on_limited(acked.flight);
         if self.drained.until.is_none() {
