@@ -19,7 +19,9 @@ fn long(algorithm: CongestionAlgorithm, loss: &str) -> Pair {
     setup.request.rate = netem::BitRate::from_bits_per_second(10_000_000);
     setup.request.queue = Some(netem::QueueLimit::Packets(60));
     let lossy = netem::Impairments { loss: loss.parse().unwrap(), ..setup.request.clone() };
-    let mut pair = setup.connected();
+    let mut pair = setup.build();
+    pair.connect();
+    pair.run_ms(1000);
     pair.impair(End::Left, lossy);
     pair
 }
@@ -88,11 +90,10 @@ fn path_that_falls_silent_is_probed_by_single_packets_and_used_again_when_it_ans
 /// A control that sets a rate has it kept, whatever the profile says about windows.
 #[test]
 fn packets_are_spread_though_pacing_is_off() {
-    let mut setup = Setup::rfc9260().configure(|config: &mut AssociationConfig| {
+    let setup = Setup::rfc9260().configure(|config: &mut AssociationConfig| {
         config.congestion.algorithm = CongestionAlgorithm::Bbr;
         assert_eq!(config.congestion.pacing, Pacing::Off);
     });
-    setup.request.delay = Duration::from_millis(50);
     let mut pair = setup.connected();
     transfer(&mut pair, 300);
     assert!(pair.statistics(End::Left).paths[0].congestion.paced > 10);
