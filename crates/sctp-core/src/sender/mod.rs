@@ -228,17 +228,19 @@ impl Sender {
         self.options.reserved_bytes = reserved_bytes;
     }
 
-    /// Takes a SACK in (RFC 9260 §6.2.1, then §7.2.4 or RFC 8985 §6.2).
-    pub(crate) fn on_sack(
-        &mut self,
-        now: Instant,
-        sack: &Sack<'_>,
-        paths: &PathSet,
-    ) -> Result<SackOutcome, SackRefused> {
+    /// Says whether a SACK counts.
+    ///
+    /// # Errors
+    /// It is old, malformed, or acknowledges what was never sent.
+    pub(crate) fn screen(&self, sack: &Sack<'_>) -> Result<(), SackRefused> {
         if self.is_from_before_restart(sack.cumulative_tsn_ack) {
             return Err(SackRefused::Old);
         }
-        acknowledge::check(sack, &self.outstanding)?;
+        acknowledge::check(sack, &self.outstanding)
+    }
+
+    /// Takes in a SACK that [counts](Self::screen) (RFC 9260 §6.2.1, then §7.2.4 or RFC 8985 §6.2).
+    pub(crate) fn on_sack(&mut self, now: Instant, sack: &Sack<'_>, paths: &PathSet) -> SackOutcome {
         let mut outcome = SackOutcome::default();
         self.apply_sack(now, sack, paths, &mut outcome);
         if self.redundancy.is_some() {
@@ -263,7 +265,7 @@ impl Sender {
             statistics.spurious += spurious as u64;
             statistics.duplicates_reported += duplicates as u64;
         }
-        Ok(outcome)
+        outcome
     }
 
     fn apply_sack(&mut self, now: Instant, sack: &Sack<'_>, paths: &PathSet, outcome: &mut SackOutcome) {
@@ -413,15 +415,13 @@ impl Sender {
         let mut again_at: Option<Instant> = None;
         for path in paths.iter() {
             let in_recovery = self.recoveries.is_recovering(path.index);
-            let verdict = self.rack.detect(now, path.index, &path.rto, &self.outstanding, in_recovery);
-            lost.extend_from_slice(&verdict.lost);
-            again_at = again_at.into_iter().chain(verdict.again_at).min();
+            let again =
+                self.rack.detect(now, path.index, &path.rto, (&self.outstanding, in_recovery), &mut lost);
+            again_at = again_at.into_iter().chain(again).min();
         }
-        if lost.is_empty() {
-            return Losses { look_again_at: again_at, ..Losses::default() };
-        }
-        let losses = self.declare_lost(&lost);
-        Losses { look_again_at: again_at, ..losses }
+        let mut losses = if lost.is_empty() { Losses::default() } else { self.declare_lost(&lost) };
+        losses.look_again_at = again_at;
+        losses
     }
 
     fn declare_lost(&mut self, indices: &[usize]) -> Losses {

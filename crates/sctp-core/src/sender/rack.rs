@@ -43,15 +43,6 @@ struct MostRecentlySent {
     rtt: Duration,
 }
 
-/// The findings of a look at the outstanding chunks.
-#[derive(Debug, Default)]
-pub(crate) struct DetectedLosses {
-    /// Indices of chunks to declare lost, ascending.
-    pub(crate) lost: SmallVec<[usize; 8]>,
-    /// The time when to look again.
-    pub(crate) again_at: Option<Instant>,
-}
-
 impl Rack {
     /// Returns the round trip of the delivered chunk of a path that was sent last.
     pub(crate) fn latest_rtt(&self, path: PathIndex) -> Option<Duration> {
@@ -97,27 +88,28 @@ impl Rack {
         self.paths.iter_mut().for_each(|path| path.window.on_cumulative_ack(point));
     }
 
-    /// Looks for chunks sent so long before a delivered one that they must be lost (RFC 8985 §6.2 steps 4, 5).
+    /// Looks for chunks of a path sent so long before a delivered one that they must be lost (RFC 8985 §6.2 steps 4, 5), and appends
+    /// their indices, ascending; returns when to look again.
     pub(crate) fn detect(
         &self,
         now: Instant,
         path: PathIndex,
         rto: &RtoEstimator,
-        outstanding: &Outstanding,
-        in_recovery: bool,
-    ) -> DetectedLosses {
-        let mut verdict = DetectedLosses::default();
-        let Some(state) = self.paths.get(path.index()) else { return verdict };
-        let Some(newest) = state.newest else { return verdict };
+        (outstanding, in_recovery): (&Outstanding, bool),
+        lost: &mut SmallVec<[usize; 8]>,
+    ) -> Option<Instant> {
+        let state = self.paths.get(path.index())?;
+        let newest = state.newest?;
         let is_passed = |(index, chunk): (usize, &SentChunk)| {
             is_after((newest.sent_at, newest.tsn), (chunk.sent_at, outstanding.tsn_at(index)))
         };
         let first = outstanding.first_of_kind(ChunkKind::Original, path);
         // Mostly all that is in flight left after what was delivered.
         if !first.is_some_and(is_passed) && !outstanding.has_sent_again(path) {
-            return verdict;
+            return None;
         }
         let wait = newest.rtt + state.window.patience(rto, in_recovery, outstanding.acknowledged(path));
+        let (before, mut again_at) = (lost.len(), None);
         // In the order of time, so that what comes behind a chunk that is not lost is not lost either.
         let mut judge = |(index, chunk): (usize, &SentChunk)| {
             let due = chunk.sent_at + wait;
@@ -125,18 +117,18 @@ impl Rack {
                 return false;
             }
             if due > now {
-                verdict.again_at = Some(verdict.again_at.map_or(due, |earliest| earliest.min(due)));
+                again_at = Some(again_at.map_or(due, |earliest: Instant| earliest.min(due)));
                 return false;
             }
-            verdict.lost.push(index);
+            lost.push(index);
             true
         };
         let _rest = outstanding.of_kind(ChunkKind::Original, path).find(|found| !judge(*found));
         if outstanding.has_sent_again(path) {
             let _rest = outstanding.sent_again(path).find(|found| !judge(*found));
-            verdict.lost.sort_unstable();
+            lost[before..].sort_unstable();
         }
-        verdict
+        again_at
     }
 
     /// Returns when a probe is due (RFC 8985 §7.2): `None` while nothing is in flight or no round trip is

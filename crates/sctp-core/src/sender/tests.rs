@@ -133,7 +133,8 @@ impl Bench {
         let _len = writer.finish();
         let packet = Packet::decode(&octets, Checksum::Verify).unwrap();
         let Some(Ok(Chunk::Sack(sack))) = packet.chunks().next() else { panic!("a SACK") };
-        let outcome = self.sender.on_sack(self.now, &sack, &self.paths)?;
+        self.sender.screen(&sack)?;
+        let outcome = self.sender.on_sack(self.now, &sack, &self.paths);
         for (path, rtt) in &outcome.rtt {
             self.paths.on_measurement(*path, self.now, *rtt);
         }

@@ -21,7 +21,8 @@ impl Outbound {
         sack: &Sack<'_>,
         session: &mut Session,
     ) -> Result<(), SackRefused> {
-        let outcome = self.sender.on_sack(now, sack, &self.paths)?;
+        self.sender.screen(sack)?;
+        let outcome = self.sender.on_sack(now, sack, &self.paths);
         self.peer_is_alive = true;
         self.apply_sack(now, &outcome, session);
         Ok(())
@@ -36,7 +37,8 @@ impl Outbound {
     ) -> Result<(), SackRefused> {
         let a_rwnd = u32::try_from(self.sender.peer_window()).unwrap_or(u32::MAX);
         let sack = Sack::cumulative(cumulative_tsn_ack, a_rwnd);
-        let outcome = self.sender.on_sack(now, &sack, &self.paths)?;
+        self.sender.screen(&sack)?;
+        let outcome = self.sender.on_sack(now, &sack, &self.paths);
         self.apply_sack(now, &outcome, session);
         Ok(())
     }
