@@ -114,11 +114,12 @@ fn model_of_the_path_carries_it_in_spite_of_losses() {
     }
 }
 
-/// Queues of half of what the path holds, and as much as that. More flows, and longer queues, are less fair (docs/fairness.md).
+/// Queues of half of what the path holds, which is 83 packets, and as much as that. More flows, longer queues and paths that hold few packets are less fair
+/// (docs/fairness.md).
 #[test]
 fn model_of_the_path_leaves_a_flow_of_cubic_its_share_and_loses_little() {
-    for queue in [8, 16] {
-        let path = Obstacle::Path { mbits: 10, queue, loss: 0.0 };
+    for queue in [41, 83] {
+        let path = Obstacle::Path { mbits: 50, queue, loss: 0.0 };
         let cell = Cell::shared(Algorithm::Bbr, Duration::from_millis(20), path, 1);
         for seed in 1..=3 {
             let outcome = cell.run(seed, MEASURED);
