@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "| window | RTT | bottleneck | flows | SCTP Mbit/s | TCP Mbit/s | SCTP/TCP (95 %) | Jain | timeouts SCTP, TCP |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    for algorithm in [Algorithm::Halving, Algorithm::Cubic, Algorithm::Westwood, Algorithm::Bbr] {
+    for algorithm in [Algorithm::Halving, Algorithm::Cubic, Algorithm::Westwood] {
         for millis in [20, 100] {
             for obstacle in OBSTACLES {
                 for flows in [1, 2, 8] {
