@@ -164,7 +164,7 @@ pub(crate) struct Losses {
     /// Whether any chunk was declared lost.
     pub(crate) any: bool,
     /// The chunks, where congestion control wants to know of each.
-    pub(crate) chunks: Vec<LostChunk>,
+    pub(crate) chunks: Seldom<Vec<LostChunk>>,
 }
 
 /// A chunk that acknowledgments, or the time, say is lost.
@@ -446,7 +446,7 @@ impl Sender {
                 if self.options.tells_losses
                     && let Some(chunk) = self.outstanding.get(index)
                 {
-                    losses.chunks.push(LostChunk { path, bytes: chunk.wire_bytes(), sent_at });
+                    losses.chunks.note().push(LostChunk { path, bytes: chunk.wire_bytes(), sent_at });
                 }
                 if !self.recoveries.is_recovering(path) {
                     self.recoveries.begin(path, self.outstanding.next_tsn().previous());

@@ -126,7 +126,7 @@ impl Outbound {
 
     /// Acts on losses found through acknowledgments or the reordering timer.
     fn apply_losses(&mut self, now: Instant, losses: &Losses) {
-        for &LostChunk { path, bytes, sent_at } in &losses.chunks {
+        for &LostChunk { path, bytes, sent_at } in losses.chunks.as_ref().into_iter().flatten() {
             let path = self.paths.path_mut(path);
             path.change_window("loss", |congestion| congestion.on_lost(now, bytes, sent_at));
         }
