@@ -2,19 +2,23 @@
 //!
 //! Questions are answered at once. Updates are made together, kept together, and answered when they are kept.
 
+mod notices;
+mod transfer;
+
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use hickory_proto::op::{Edns, Message, MessageType, OpCode, Query, ResponseCode};
+use hickory_proto::op::{Edns, Message, OpCode, Query, ResponseCode};
 use hickory_proto::rr::{DNSClass, LowerName, Name, RecordType};
 use hickory_proto::serialize::binary::{BinEncodable, BinEncoder};
 
-use crate::answer::{answer, increments, response_to, whole};
+use self::notices::Notice;
+use crate::answer::{answer, response_to};
 use crate::journal::Journal;
 use crate::keys::{Keyring, Proof, Said, TSigResponse, Verdict};
 use crate::update::{check_prerequisites, check_updates};
-use crate::zone::{Change, Zone, soa_of};
+use crate::zone::{Change, Zone};
 
 /// The zones, the keys, and what happened so far.
 #[derive(Debug)]
@@ -75,14 +79,6 @@ pub(crate) struct Asked {
     octets: Vec<u8>,
     peer: SocketAddr,
     proof: Proof,
-}
-
-/// A secondary that has to be told of a change (RFC 1996).
-#[derive(Debug)]
-struct Notice {
-    id: u16,
-    attempts: u32,
-    due: Duration,
 }
 
 impl Service {
@@ -224,55 +220,6 @@ impl Service {
         let code = label(response.metadata.response_code);
         *self.counters.questions.entry(code).or_default() += 1;
         written(response, signing, most)
-    }
-
-    fn transfer(
-        &mut self,
-        now: Now,
-        origin: &LowerName,
-        request: &Message,
-        signing: Option<TSigResponse>,
-        peer: SocketAddr,
-        via: Via,
-    ) -> Outcome {
-        let mut refusal = response_to(request);
-        refusal.metadata.response_code = ResponseCode::Refused;
-        let (Some(zone), Some(query)) = (self.zones.get(origin), request.queries.first()) else {
-            return Outcome::Nothing;
-        };
-        let is_origin = LowerName::new(query.name()) == *origin;
-        let is_secondary =
-            |ip: IpAddr| self.secondaries.get(origin).is_some_and(|all| all.iter().any(|one| one.ip() == ip));
-        // Messages of a transfer are signed one after the other, each over the one before: that is not there.
-        if !is_origin || signing.is_some() || !is_secondary(peer.ip().to_canonical()) {
-            self.log.warn(
-                now.since_start,
-                format_args!("{peer}: {origin} is not given to it: zones.\"{origin}\".secondaries"),
-            );
-            return self.answered(refusal, signing, SMALLEST_UDP);
-        }
-        let serial = request.authorities.iter().find_map(soa_of).map(|soa| soa.serial);
-        let messages = match (query.query_type(), serial, via) {
-            // Whoever asks so finds that it has to come by TCP (RFC 1995 §2).
-            (RecordType::IXFR, Some(_), Via::Udp) => increments(zone, request, zone.serial()),
-            (RecordType::IXFR, Some(serial), Via::Tcp) => increments(zone, request, serial),
-            (RecordType::IXFR, None, _) | (_, _, Via::Udp) => {
-                refusal.metadata.response_code = ResponseCode::FormErr;
-                return self.answered(refusal, None, SMALLEST_UDP);
-            }
-            (_, _, Via::Tcp) => whole(zone, request),
-        };
-        if via == Via::Tcp {
-            let is_whole = query.query_type() == RecordType::AXFR
-                || serial.is_some_and(|serial| serial != zone.serial() && zone.since(serial).is_none());
-            let of = match (is_whole, serial == Some(zone.serial())) {
-                (true, _) => "whole",
-                (false, true) => "nothing_new",
-                (false, false) => "changes",
-            };
-            *self.counters.transfers.entry(of.to_owned()).or_default() += 1;
-        }
-        Outcome::Answer(messages.into_iter().filter_map(|message| message.to_vec().ok()).collect())
     }
 
     /// Judges who asks; what is asked for is judged when it is made.
@@ -418,69 +365,6 @@ impl Service {
             name = name.base_name();
         }
     }
-
-    /// All secondaries are to be told what there is.
-    pub(crate) fn notify_all(&mut self, now: Now) {
-        let zones: Vec<LowerName> = self.zones.keys().cloned().collect();
-        zones.iter().for_each(|zone| self.notify(now, zone));
-    }
-
-    /// The secondaries of a zone are to be told that it has changed; those that are being told are told again.
-    fn notify(&mut self, now: Now, zone: &LowerName) {
-        for secondary in self.secondaries.get(zone).into_iter().flatten() {
-            self.next_id = self.next_id.wrapping_add(1);
-            let notice = Notice { id: self.next_id, attempts: 0, due: now.since_start + GATHERING };
-            let place = self.notices.entry((zone.clone(), *secondary));
-            place
-                .and_modify(|known| {
-                    if known.attempts > 0 {
-                        *known = Notice { id: self.next_id, attempts: 0, due: now.since_start + GATHERING };
-                    }
-                })
-                .or_insert(notice);
-        }
-    }
-
-    /// Returns when a secondary has to be told the next time.
-    pub(crate) fn poll_timeout(&self) -> Option<Duration> {
-        self.notices.values().map(|notice| notice.due).min()
-    }
-
-    /// Returns what secondaries have to be told by now.
-    pub(crate) fn poll_notices(&mut self, now: Duration) -> Vec<(SocketAddr, Vec<u8>)> {
-        let mut due = Vec::new();
-        self.notices.retain(|(zone, secondary), notice| {
-            if notice.due > now {
-                return true;
-            }
-            if notice.attempts >= MOST_ATTEMPTS {
-                tracing::warn!(%secondary, %zone, "a secondary does not answer; it asks by itself when its time has come");
-                return false;
-            }
-            notice.due = now + FIRST_WAIT * 2_u32.pow(notice.attempts);
-            notice.attempts += 1;
-            let mut message = Message::new(notice.id, MessageType::Query, OpCode::Notify);
-            message.metadata.authoritative = true;
-            message.add_query(Query::query(Name::from(zone), RecordType::SOA));
-            message.answers.extend(self.zones.get(zone).and_then(Zone::soa).cloned());
-            due.extend(message.to_vec().ok().map(|octets| (*secondary, octets)));
-            true
-        });
-        due
-    }
-
-    /// A secondary that answers has heard, whatever it says.
-    fn take_response(&mut self, octets: &[u8], peer: SocketAddr) {
-        let Ok(message) = Message::from_vec(octets) else {
-            self.counters.ignored += 1;
-            return;
-        };
-        let before = self.notices.len();
-        self.notices.retain(|(_, secondary), notice| {
-            *secondary != peer || notice.id != message.metadata.id || notice.attempts == 0
-        });
-        self.counters.ignored += u64::from(before == self.notices.len());
-    }
 }
 
 /// The reason why an update is not made.
@@ -559,11 +443,6 @@ const SMALLEST_UDP: u16 = 512;
 const MOST_UDP: u16 = 1232;
 /// More than a signature by SHA-512 with a long name takes.
 const ROOM_FOR_SIGNATURE: u16 = 400;
-/// Changes that come together are told together.
-const GATHERING: Duration = Duration::from_millis(20);
-/// The wait for a secondary's answer, doubled each time.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-const MOST_ATTEMPTS: u32 = 5;
 
 #[cfg(test)]
 mod tests;

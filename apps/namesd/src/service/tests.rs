@@ -1,3 +1,4 @@
+use hickory_proto::op::MessageType;
 use hickory_proto::rr::rdata::tsig::TsigAlgorithm;
 use hickory_proto::rr::{RData, Record, TSigner};
 
