@@ -11,6 +11,7 @@ use hickory_proto::rr::{LowerName, Name, RData, Record};
 use serde::Deserialize;
 
 use crate::keys::{KeySettings, Pattern};
+use crate::secondaries::{Secondaries, Secondary};
 use crate::zone::ZoneBounds;
 
 /// The settings of the server, checked.
@@ -35,7 +36,7 @@ pub(crate) struct ZoneSettings {
     pub(crate) soa: Record,
     /// The records of type NS, and the addresses of those in the zone.
     pub(crate) servers: Vec<Record>,
-    pub(crate) secondaries: Vec<SocketAddr>,
+    pub(crate) secondaries: Secondaries,
     pub(crate) bounds: ZoneBounds,
 }
 
@@ -66,7 +67,9 @@ struct ZoneTable {
     nameservers: BTreeMap<String, Vec<IpAddr>>,
     primary: Option<String>,
     #[serde(default)]
-    secondaries: Vec<SocketAddr>,
+    secondaries: Vec<SecondaryEntry>,
+    #[serde(default)]
+    transfer_keys: Vec<String>,
     ttl_s: Option<u32>,
     negative_ttl_s: Option<u32>,
     refresh_s: Option<i32>,
@@ -82,7 +85,26 @@ struct ZoneTable {
 struct KeyTable {
     algorithm: Option<String>,
     secret_file: PathBuf,
+    #[serde(default)]
     may: Vec<String>,
+}
+
+/// A secondary as the configuration has it: an address alone, or with a key.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a secondary is an address with its port, or { address = \"192.0.2.54:53\", key = \"ns2\" }"
+)]
+enum SecondaryEntry {
+    Address(SocketAddr),
+    Keyed(KeyedSecondary),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyedSecondary {
+    address: SocketAddr,
+    key: String,
 }
 
 impl Settings {
@@ -105,21 +127,24 @@ impl Settings {
         if !(1..=1024).contains(&journal_mib) {
             return Err(value("server.journal_mib", journal_mib, "from 1 to 1024 are possible"));
         }
-        let zones = zones.into_iter().map(|(name, zone)| zone_of(&name, zone));
         let keys = keys.into_iter().map(|(name, key)| key_of(&name, key, beside));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let zones = zones.into_iter().map(|(name, zone)| zone_of(&name, zone, &keys));
+        let zones = zones.collect::<Result<Vec<_>, _>>()?;
+        keys.iter().try_for_each(|key| check_use(key, &zones))?;
         Ok(Self {
             listen: server.listen,
             folder: beside.join(server.folder),
             metrics: server.metrics,
             connections,
             longest_journal: journal_mib << 20,
-            zones: zones.collect::<Result<_, _>>()?,
-            keys: keys.collect::<Result<_, _>>()?,
+            zones,
+            keys,
         })
     }
 }
 
-fn zone_of(text: &str, table: ZoneTable) -> Result<ZoneSettings, ConfigError> {
+fn zone_of(text: &str, table: ZoneTable, keys: &[KeySettings]) -> Result<ZoneSettings, ConfigError> {
     let key = |name: &str| format!("zones.\"{text}\".{name}");
     let origin = tsig::name(&format!("zones.\"{text}\""), text)?;
     let ttl = table.ttl_s.unwrap_or(3600);
@@ -163,13 +188,57 @@ fn zone_of(text: &str, table: ZoneTable) -> Result<ZoneSettings, ConfigError> {
     };
     at_least(&key("names"), bounds.names, 1)?;
     at_least(&key("records_per_name"), bounds.records_per_name, 1)?;
+    let secondaries = secondaries_of(&key, table.secondaries, &table.transfer_keys, keys)?;
     Ok(ZoneSettings {
         soa: Record::from_rdata(origin.clone(), ttl, RData::SOA(soa)),
         origin,
         servers,
-        secondaries: table.secondaries,
+        secondaries,
         bounds,
     })
+}
+
+/// Returns the secondaries of a zone; `key` names a key of its table.
+fn secondaries_of(
+    key: &impl Fn(&str) -> String,
+    entries: Vec<SecondaryEntry>,
+    transfer_keys: &[String],
+    keys: &[KeySettings],
+) -> Result<Secondaries, ConfigError> {
+    let known = |table: &str, text: &String| {
+        let name = tsig::name(&key(table), text)?;
+        let is_known = keys.iter().any(|key| *key.signer.signer_name() == name);
+        let missing = || value(&key(table), text, &format!("a table [keys.\"{text}\"] is needed"));
+        if is_known { Ok(LowerName::new(&name)) } else { Err(missing()) }
+    };
+    let told = entries.into_iter().map(|entry| match entry {
+        SecondaryEntry::Address(address) => Ok(Secondary { address, key: None }),
+        SecondaryEntry::Keyed(KeyedSecondary { address, key }) => {
+            Ok(Secondary { address, key: Some(known("secondaries", &key)?) })
+        }
+    });
+    let told = told.collect::<Result<_, ConfigError>>()?;
+    let transfer_keys = transfer_keys.iter().map(|text| known("transfer_keys", text));
+    let secondaries = Secondaries { told, transfer_keys: transfer_keys.collect::<Result<_, _>>()? };
+    match secondaries.ambiguous() {
+        Some(ip) => {
+            let bound = "with a key each time or never, since without one anybody there has the zone";
+            Err(value(&key("secondaries"), ip, bound))
+        }
+        None => Ok(secondaries),
+    }
+}
+
+/// Refuses a key that may do nothing.
+fn check_use(key: &KeySettings, zones: &[ZoneSettings]) -> Result<(), ConfigError> {
+    let name = key.signer.signer_name();
+    let own = LowerName::new(name);
+    let has_zone = zones.iter().any(|zone| zone.secondaries.keys().any(|key| *key == own));
+    if has_zone || !key.may.is_empty() {
+        return Ok(());
+    }
+    let bound = "names that it may change are needed, or a zone that has it in secondaries or transfer_keys";
+    Err(value(&format!("keys.\"{name}\".may"), "[]", bound))
 }
 
 fn key_of(text: &str, table: KeyTable, beside: &Path) -> Result<KeySettings, ConfigError> {
@@ -205,6 +274,39 @@ mod tests {
         let zone = &settings.zones[0];
         assert_eq!((zone.servers.len(), zone.bounds.records_per_name), (2, 64));
         assert_eq!(zone.soa.data.to_string(), "ns.example.org. admin.example.org. 0 60 10 86400 5");
+    }
+
+    #[test]
+    fn secondaries_are_known_by_address_or_by_key() {
+        let folder = std::env::temp_dir().join(format!("namesd-config-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("ns2.key"), "MDEyMzQ1Njc4OWFiY2RlZg==\n").unwrap();
+        let parsed = |zone: &str, key: &str| {
+            let text = format!("{LEAST}{ZONE}{zone}\n[keys.ns2]\nsecret_file = \"ns2.key\"\n{key}");
+            Settings::parse(&text, &folder).map_err(|error| error.to_string())
+        };
+        let both = "secondaries = [\"192.0.2.54:53\", { address = \"192.0.2.55:53\", key = \"ns2\" }]";
+        let secondaries = parsed(both, "").unwrap().zones.remove(0).secondaries;
+        let found: Vec<bool> = secondaries.told.iter().map(|one| one.key.is_some()).collect();
+        assert_eq!((found, secondaries.transfer_keys.len()), (vec![false, true], 0));
+        assert!(parsed("transfer_keys = [\"ns2\"]", "").is_ok());
+        for (zone, error) in [
+            ("", "keys.\"ns2.\".may = []: names that it may change"),
+            (
+                "transfer_keys = [\"ns3\"]",
+                "zones.\"example.org\".transfer_keys = ns3: a table [keys.\"ns3\"]",
+            ),
+            (
+                "secondaries = [\"192.0.2.55:53\", { address = \"192.0.2.55:54\", key = \"ns2\" }]",
+                "zones.\"example.org\".secondaries = 192.0.2.55: with a key each time or never",
+            ),
+        ] {
+            let found = parsed(zone, "").unwrap_err();
+            assert!(found.starts_with(error), "{found}");
+        }
+        let unreadable = parsed("secondaries = [{ address = \"192.0.2.55\" }]", "").unwrap_err();
+        assert!(unreadable.contains("a secondary is an address with its port, or {"), "{unreadable}");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

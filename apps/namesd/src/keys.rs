@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 
 use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::tsig::TsigError;
-use hickory_proto::rr::{LowerName, Name, TSigResponseContext, TSigner};
+use hickory_proto::rr::{LowerName, Name, TSigner};
+
+use crate::signature::Signing;
 
 /// All keys of this server.
 #[derive(Debug, Default)]
@@ -72,7 +74,7 @@ pub(crate) enum Verdict {
     /// The request is signed by this key.
     By(Proof),
     /// The signature is by no key of ours, or not right: the answer says so with NOTAUTH.
-    Wrong(Fault, Box<TSigResponse>),
+    Wrong(Fault, Box<Signing>),
 }
 
 /// A request was signed so.
@@ -102,22 +104,21 @@ impl Fault {
     }
 }
 
-/// How a response is to be signed.
-pub(crate) struct TSigResponse(TSigResponseContext);
-
-impl core::fmt::Debug for TSigResponse {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("TSigResponse")
-    }
+/// Whether it matters that the same request was here before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// The request changes something, so that one of which nobody can say whether it was here before is refused.
+    Needed,
+    /// The request asks for something.
+    NotNeeded,
 }
 
-impl TSigResponse {
-    /// Adds the signature to a response; `None` if it cannot be written.
-    pub(crate) fn sign(self, mut response: Message) -> Option<Vec<u8>> {
-        let octets = response.to_vec().ok()?;
-        response.set_signature(self.0.sign(&octets).ok()?);
-        response.to_vec().ok()
-    }
+/// A request of this server, signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Signed {
+    pub(crate) octets: Vec<u8>,
+    /// The signature, which that of the response covers.
+    pub(crate) mac: Vec<u8>,
 }
 
 impl Keyring {
@@ -147,25 +148,27 @@ impl Keyring {
     }
 
     /// Judges the signature of a request that was read from these octets.
-    pub(crate) fn verify(&self, request: &Message, octets: &[u8], now: u64) -> Verdict {
+    pub(crate) fn verify(&self, request: &Message, octets: &[u8], now: u64, memory: Memory) -> Verdict {
         let Some(signature) = request.signature() else { return Verdict::Unsigned };
         let id = request.metadata.id;
         let name = LowerName::new(&signature.name);
-        let wrong = |fault, context| Verdict::Wrong(fault, Box::new(TSigResponse(context)));
+        let wrong = |fault, signing| Verdict::Wrong(fault, Box::new(signing));
+        let unproven = |error| {
+            Signing::unproven(id, now, signature.name.clone(), signature.data.algorithm.clone(), error)
+        };
         let known =
             self.keys.get(&name).filter(|key| *key.settings.signer.algorithm() == signature.data.algorithm);
         let Some(key) = known else {
-            let unknown = TSigResponseContext::unknown_key(id, now, signature.name.clone());
-            return wrong(Fault::Key, unknown);
+            return wrong(Fault::Key, unproven(TsigError::BadKey));
         };
         let signer = &key.settings.signer;
         let Ok((mac, signed_at, _)) = signer.verify_message_byte(octets, None, true) else {
-            return wrong(Fault::Signature, TSigResponseContext::bad_signature(id, now, signer.clone()));
+            return wrong(Fault::Signature, unproven(TsigError::BadSig));
         };
         let fudge = u64::from(signature.data.fudge).min(LONGEST_FUDGE_S);
-        if now.abs_diff(signed_at) > fudge || signed_at < key.floor {
-            let error = Some(TsigError::BadTime);
-            return wrong(Fault::Time, TSigResponseContext::new(id, now, signer.clone(), mac, error));
+        let is_forgotten = memory == Memory::Needed && signed_at < key.floor;
+        if now.abs_diff(signed_at) > fudge || is_forgotten {
+            return wrong(Fault::Time, Signing::wrong_time(id, now, signer.clone(), mac, signed_at));
         }
         Verdict::By(Proof { key: name, mac, signed_at })
     }
@@ -208,9 +211,31 @@ impl Keyring {
     }
 
     /// Returns how the response to a proven request is signed.
-    pub(crate) fn response(&self, proof: &Proof, id: u16, now: u64) -> Option<TSigResponse> {
+    pub(crate) fn response(&self, proof: &Proof, id: u16, now: u64) -> Option<Signing> {
         let signer = self.keys.get(&proof.key)?.settings.signer.clone();
-        Some(TSigResponse(TSigResponseContext::new(id, now, signer, proof.mac.clone(), None)))
+        Some(Signing::proven(id, now, signer, proof.mac.clone()))
+    }
+
+    /// Signs a request of this server; `None` if there is no such key any more.
+    pub(crate) fn sign_request(&self, key: &LowerName, mut message: Message, now: u64) -> Option<Signed> {
+        let (signature, _) = self.keys.get(key)?.settings.signer.sign_message(&message, now).ok()?;
+        let mac = signature.data.mac.clone();
+        message.set_signature(signature);
+        Some(Signed { octets: message.to_vec().ok()?, mac })
+    }
+
+    /// Returns whether a response is by this key, to the request with this signature, and of this time.
+    pub(crate) fn is_response_by(
+        &self,
+        key: &LowerName,
+        octets: &[u8],
+        request_mac: &[u8],
+        now: u64,
+    ) -> bool {
+        let verify =
+            |key: &Key| key.settings.signer.verify_message_byte(octets, Some(request_mac), true).ok();
+        let proven = self.keys.get(key).and_then(verify);
+        proven.is_some_and(|(_, signed_at, _)| now.abs_diff(signed_at) <= LONGEST_FUDGE_S)
     }
 }
 

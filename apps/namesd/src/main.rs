@@ -7,8 +7,7 @@
 //!                        Journal: kept before it is acknowledged ─► NOTIFY to secondaries
 //! ```
 //!
-//! What is not here: names of others (it answers for its zones alone), signed zones (DNSSEC), delegations, wildcards, and transfers that
-//! are signed: secondaries are known by their addresses.
+//! What is not here: names of others (it answers for its zones alone), signed zones (DNSSEC), delegations, and wildcards.
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
@@ -16,8 +15,10 @@ mod answer;
 mod config;
 mod journal;
 mod keys;
+mod secondaries;
 mod server;
 mod service;
+mod signature;
 mod start;
 #[cfg(test)]
 mod testing;

@@ -140,7 +140,7 @@ impl Server {
                 },
                 () = pause(wake) => {}
             }
-            for (secondary, message) in self.service.poll_notices(self.began.elapsed()) {
+            for (secondary, message) in self.service.poll_notices(self.now()) {
                 let socket = self
                     .sockets
                     .iter()
@@ -238,6 +238,10 @@ impl Server {
         );
         let help = "Transfers to secondaries: a whole zone, changes, or that there are none.";
         page.labelled("names_transfers_total", help, "of", of(&counters.transfers));
+        let help = "Requests for a zone that were refused, by why.";
+        page.labelled("names_transfers_refused_total", help, "because", of(&counters.transfers_refused));
+        let help = "Notices to secondaries of changes, by what became of them.";
+        page.labelled("names_notices_total", help, "outcome", of(&counters.notices));
         let help = "Messages that nobody is answered: too short, or answers to nothing.";
         page.plain("names_ignored_total", "counter", help, counters.ignored);
         page.plain("names_journal_octets", "gauge", "Octets of the journal.", self.journal.length());

@@ -14,9 +14,12 @@ use hickory_proto::rr::{DNSClass, LowerName, Name, RecordType};
 use hickory_proto::serialize::binary::{BinEncodable, BinEncoder};
 
 use self::notices::Notice;
+use self::transfer::Asking;
 use crate::answer::{answer, response_to};
 use crate::journal::Journal;
-use crate::keys::{Keyring, Proof, Said, TSigResponse, Verdict};
+use crate::keys::{Keyring, Memory, Proof, Said, Verdict};
+use crate::secondaries::Secondaries;
+use crate::signature::Signing;
 use crate::update::{check_prerequisites, check_updates};
 use crate::zone::{Change, Zone};
 
@@ -24,7 +27,7 @@ use crate::zone::{Change, Zone};
 #[derive(Debug)]
 pub(crate) struct Service {
     zones: BTreeMap<LowerName, Zone>,
-    secondaries: BTreeMap<LowerName, Vec<SocketAddr>>,
+    secondaries: BTreeMap<LowerName, Secondaries>,
     pub(crate) keyring: Keyring,
     notices: BTreeMap<(LowerName, SocketAddr), Notice>,
     next_id: u16,
@@ -41,6 +44,10 @@ pub(crate) struct Counters {
     pub(crate) updates: BTreeMap<String, u64>,
     /// Transfers to secondaries, by what they were of.
     pub(crate) transfers: BTreeMap<String, u64>,
+    /// Requests for a zone that were refused, by why.
+    pub(crate) transfers_refused: BTreeMap<String, u64>,
+    /// Notices to secondaries, by what became of them.
+    pub(crate) notices: BTreeMap<String, u64>,
     /// Messages that nobody is answered.
     pub(crate) ignored: u64,
 }
@@ -83,7 +90,7 @@ pub(crate) struct Asked {
 
 impl Service {
     /// Creates the service of these zones, each with its secondaries.
-    pub(crate) fn new(zones: impl IntoIterator<Item = (Zone, Vec<SocketAddr>)>, keyring: Keyring) -> Self {
+    pub(crate) fn new(zones: impl IntoIterator<Item = (Zone, Secondaries)>, keyring: Keyring) -> Self {
         let mut service = Self {
             zones: BTreeMap::new(),
             secondaries: BTreeMap::new(),
@@ -136,7 +143,7 @@ impl Service {
         }
         // Whoever answers answers has two servers talk for ever.
         if flags & IS_RESPONSE != 0 {
-            self.take_response(octets, peer);
+            self.take_response(now, octets, peer);
             return Outcome::Nothing;
         }
         let request = match Message::from_vec(octets) {
@@ -191,11 +198,14 @@ impl Service {
                 return written(response, None, most);
             }
         }
-        let signing = match self.keyring.verify(request, octets, now.unix_s) {
-            Verdict::Unsigned => None,
-            Verdict::By(proof) => self.keyring.response(&proof, request.metadata.id, now.unix_s),
+        let (key, signing) = match self.keyring.verify(request, octets, now.unix_s, Memory::NotNeeded) {
+            Verdict::Unsigned => (None, None),
+            Verdict::By(proof) => {
+                let signing = self.keyring.response(&proof, request.metadata.id, now.unix_s);
+                (Some(proof.key), signing)
+            }
             Verdict::Wrong(fault, context) => {
-                *self.counters.questions.entry(fault.name().to_owned()).or_default() += 1;
+                self.on_wrong_signature(now, request, peer, fault);
                 response.metadata.response_code = ResponseCode::NotAuth;
                 return written(response, Some(*context), most);
             }
@@ -210,13 +220,13 @@ impl Service {
         };
         if matches!(query.query_type(), RecordType::AXFR | RecordType::IXFR) {
             let origin = zone.origin().clone();
-            return self.transfer(now, &origin, request, signing, peer, via);
+            return self.transfer(now, &origin, request, Asking { peer, via, key, signing, most });
         }
         answer(zone, query, &mut response);
         self.answered(response, signing, most)
     }
 
-    fn answered(&mut self, response: Message, signing: Option<TSigResponse>, most: u16) -> Outcome {
+    fn answered(&mut self, response: Message, signing: Option<Signing>, most: u16) -> Outcome {
         let code = label(response.metadata.response_code);
         *self.counters.questions.entry(code).or_default() += 1;
         written(response, signing, most)
@@ -225,7 +235,7 @@ impl Service {
     /// Judges who asks; what is asked for is judged when it is made.
     fn on_update(&mut self, now: Now, request: Message, octets: &[u8], peer: SocketAddr) -> Outcome {
         let mut response = response_to(&request);
-        match self.keyring.verify(&request, octets, now.unix_s) {
+        match self.keyring.verify(&request, octets, now.unix_s, Memory::Needed) {
             Verdict::By(proof) => {
                 Outcome::Update(Box::new(Asked { message: request, octets: octets.to_vec(), peer, proof }))
             }
@@ -309,7 +319,7 @@ impl Service {
         let respond = |(one, code): (&Asked, ResponseCode)| {
             let mut response = response_to(&one.message);
             response.metadata.response_code = code;
-            let signing = self.keyring.response(&one.proof, one.message.metadata.id, now.unix_s)?;
+            let mut signing = self.keyring.response(&one.proof, one.message.metadata.id, now.unix_s)?;
             signing.sign(response)
         };
         asked.iter().zip(codes).map(respond).collect()
@@ -374,7 +384,7 @@ struct Refusal {
 }
 
 /// Writes a response of at most so many octets, cut short where it has more (RFC 2181 §9).
-fn written(mut response: Message, signing: Option<TSigResponse>, most: u16) -> Outcome {
+fn written(mut response: Message, signing: Option<Signing>, most: u16) -> Outcome {
     let most = if signing.is_some() { most.saturating_sub(ROOM_FOR_SIGNATURE) } else { most };
     let encode = |response: &Message| {
         let mut octets = Vec::with_capacity(512);
@@ -389,7 +399,7 @@ fn written(mut response: Message, signing: Option<TSigResponse>, most: u16) -> O
         response = response.truncate();
     }
     let octets = match signing {
-        Some(signing) => signing.sign(response),
+        Some(mut signing) => signing.sign(response),
         None if is_cut => encode(&response),
         None => Some(octets),
     };

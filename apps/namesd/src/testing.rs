@@ -1,5 +1,7 @@
 //! The zone that tests have in common.
 
+pub(crate) mod verifier;
+
 use std::str::FromStr;
 
 use hickory_proto::rr::rdata::{CNAME, NS, SOA, SRV};

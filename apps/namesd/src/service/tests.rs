@@ -1,3 +1,5 @@
+mod transfers;
+
 use hickory_proto::op::MessageType;
 use hickory_proto::rr::rdata::tsig::TsigAlgorithm;
 use hickory_proto::rr::{RData, Record, TSigner};
@@ -5,7 +7,8 @@ use hickory_proto::rr::{RData, Record, TSigner};
 use super::*;
 use crate::journal::Journal;
 use crate::keys::{KeySettings, Pattern};
-use crate::testing::{name, record, zone};
+use crate::secondaries::{Secondaries, Secondary};
+use crate::testing::{BOUNDS, name, record, soa, zone};
 
 const PEER: &str = "192.0.2.1:5353";
 const SECONDARY: &str = "192.0.2.54:53";
@@ -42,7 +45,9 @@ impl World {
         let folder = std::env::temp_dir().join(format!("namesd-service-{}-{of}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (journal, _) = Journal::open(&folder).unwrap();
-        let service = Service::new([(zone(), vec![SECONDARY.parse().unwrap()])], keyring());
+        let told = vec![Secondary { address: SECONDARY.parse().unwrap(), key: None }];
+        let secondaries = Secondaries { told, transfer_keys: Vec::new() };
+        let service = Service::new([(zone(), secondaries)], keyring());
         let now = Now { unix_s: START, since_start: Duration::ZERO };
         Self { service, journal, folder, now }
     }
@@ -110,7 +115,7 @@ fn a_signed_update_is_made_kept_told_and_its_answer_is_signed() {
     assert!(response.signature().is_some());
     assert_eq!((world.addresses("phone.example.org"), world.updates("made")), (3, 1));
     let later = world.service.poll_timeout().unwrap();
-    let told = world.service.poll_notices(later);
+    let told = world.service.poll_notices(Now { since_start: later, ..world.now });
     let notice = Message::from_vec(&told[0].1).unwrap();
     assert_eq!((told[0].0.to_string(), notice.metadata.op_code), (SECONDARY.to_owned(), OpCode::Notify));
     // It answers, and is told no more.
@@ -119,7 +124,7 @@ fn a_signed_update_is_made_kept_told_and_its_answer_is_signed() {
     world.send(&heard.to_vec().unwrap(), SECONDARY, Via::Udp);
     assert_eq!(world.service.poll_timeout(), None);
     // The same folder again has the same names.
-    let mut again = Service::new([(zone(), Vec::new())], keyring());
+    let mut again = Service::new([(zone(), Secondaries::default())], keyring());
     again.replay(&octets, PEER.parse().unwrap()).unwrap();
     assert_eq!(again.zones().next().unwrap().serial(), world.service.zones().next().unwrap().serial());
 }
