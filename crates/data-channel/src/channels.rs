@@ -216,6 +216,7 @@ impl DataChannels {
             | Event::NewPeerKey(_)
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
+            | Event::TrainReceived { .. }
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable

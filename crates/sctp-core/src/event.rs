@@ -106,6 +106,13 @@ pub enum Event {
     /// The peer would like to be sent to on this path; it is the primary one as soon as its address is confirmed
     /// (SCTP_ADDR_MADE_PRIM of SCTP_PEER_ADDR_CHANGE).
     PeerPrimary(PathId),
+    /// A packet train of the peer has come to an address of this host that is not the one in use, but perhaps for one packet: the
+    /// peer measures what the path there carries ([`StartUp::Probe`](crate::StartUp::Probe) at its end), and has the answers half a
+    /// round trip later. From then on it begins there with what it knows. Once for each train; nothing proves that it was one.
+    TrainReceived {
+        /// The address of this host that the train came to.
+        local: IpAddr,
+    },
     /// Everything sent has been acknowledged (SCTP_SENDER_DRY_EVENT). Left out by default:
     /// [`EventMask`](crate::EventMask).
     SenderDry,

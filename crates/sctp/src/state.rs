@@ -364,6 +364,7 @@ impl State {
             | Event::PartialDeliveryAborted { .. }
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
+            | Event::TrainReceived { .. }
             | Event::SenderDry
             | _ => self.queue_event(id, event),
         }

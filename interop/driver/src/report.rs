@@ -127,6 +127,7 @@ impl Line {
             | Event::NewPeerKey(_)
             | Event::PartialDeliveryAborted { .. }
             | Event::PeerPrimary(_)
+            | Event::TrainReceived { .. }
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable

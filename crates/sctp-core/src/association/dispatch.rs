@@ -51,8 +51,8 @@ impl Association {
             Chunk::ReConfig(chunk) if self.session.has(Capability::Reconfiguration) => {
                 self.on_reconfig(now, path, chunk);
             }
-            // Only its length matters, to who sent it (RFC 4820 §3).
-            Chunk::Pad(_) => {}
+            // Only its length matters, to who sent it (RFC 4820 §3), and that there are many: they measure the path.
+            Chunk::Pad(pad) => self.outbound.on_padding((now, path), pad.padding.len(), &mut self.session),
             Chunk::Asconf(asconf) if self.session.has(Capability::DynamicAddresses) => {
                 self.on_asconf(now, self.outbound.paths.path(path).destination, asconf);
             }

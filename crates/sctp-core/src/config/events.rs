@@ -52,8 +52,8 @@ pub enum EventGroup {
     SenderDry,
     /// The messages that were given up, [`Event::SendFailed`](crate::Event::SendFailed); without it they are only counted.
     SendFailed,
-    /// The changes of paths: [`Event::PeerAddressChange`](crate::Event::PeerAddressChange) and
-    /// [`Event::PeerPrimary`](crate::Event::PeerPrimary).
+    /// The changes of paths: [`Event::PeerAddressChange`](crate::Event::PeerAddressChange),
+    /// [`Event::PeerPrimary`](crate::Event::PeerPrimary) and [`Event::TrainReceived`](crate::Event::TrainReceived).
     Paths,
     /// The errors that the peer reports: [`Event::RemoteError`](crate::Event::RemoteError).
     RemoteErrors,

@@ -123,7 +123,8 @@ fn kind(event: &Event) -> EventClass {
         | Event::PartialDeliveryAborted { .. }
         | Event::NewPeerKey(_)
         | Event::AddressChangeAnswered { .. }
-        | Event::PeerPrimary(_) => EventClass::Notice,
+        | Event::PeerPrimary(_)
+        | Event::TrainReceived { .. } => EventClass::Notice,
     }
 }
 
@@ -132,7 +133,9 @@ fn mask_kind(event: &Event) -> Option<EventGroup> {
     match event {
         Event::SenderDry => Some(EventGroup::SenderDry),
         Event::SendFailed { .. } => Some(EventGroup::SendFailed),
-        Event::PeerAddressChange { .. } | Event::PeerPrimary(_) => Some(EventGroup::Paths),
+        Event::PeerAddressChange { .. } | Event::PeerPrimary(_) | Event::TrainReceived { .. } => {
+            Some(EventGroup::Paths)
+        }
         Event::RemoteError(_) => Some(EventGroup::RemoteErrors),
         Event::PartialDeliveryAborted { .. } => Some(EventGroup::PartialDelivery),
         Event::NewPeerKey(_) => Some(EventGroup::Keys),
@@ -433,6 +436,7 @@ fn held_bytes(event: &Event) -> usize {
         | Event::NewPeerKey(_)
         | Event::AddressChangeAnswered { .. }
         | Event::PeerPrimary(_)
+        | Event::TrainReceived { .. }
         | Event::MessageReady
         | Event::SenderDry
         | Event::SendBufferAvailable => 0,

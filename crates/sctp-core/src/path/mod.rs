@@ -9,6 +9,7 @@ pub(crate) mod congestion;
 pub(crate) mod failure;
 mod heartbeat;
 mod ids;
+mod peer_train;
 pub(crate) mod pmtud;
 mod rebinding;
 pub(crate) mod rto;

@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use virtual_time::Instant;
 
+use super::peer_train::PeerTrain;
 use crate::transmit::Encapsulation;
 
 /// The source address of a path.
@@ -29,6 +30,8 @@ struct Others {
     left: Option<IpAddr>,
     /// How the last packet came, if not to the address in use, or not from the port in use.
     elsewhere: Option<Way>,
+    /// The train of the peer that is coming to another address.
+    train: Option<PeerTrain>,
 }
 
 /// How a packet of the peer came to this host, and an answer goes back.
@@ -90,7 +93,7 @@ impl Source {
     pub(crate) fn replace_lost(&mut self, address: Option<IpAddr>, is_needed: bool) {
         let left = self.left().or(self.address);
         self.assign(address, is_needed);
-        self.others = Some(Box::new(Others { left, elsewhere: None }));
+        self.others = Some(Box::new(Others { left, elsewhere: None, train: None }));
     }
 
     /// A packet came this way to a path whose packets travel like `used`; returns the local address it came to, if that is not
@@ -107,6 +110,14 @@ impl Source {
             others.elsewhere = None;
         }
         other
+    }
+
+    /// The packet being looked at was filled up with so much padding; returns the address it came to, if that is not the one in use
+    /// and a train of the peer is complete with it.
+    pub(crate) fn on_padding(&mut self, now: Instant, padding_bytes: usize) -> Option<IpAddr> {
+        let Others { elsewhere, train, .. } = self.others.as_deref_mut()?;
+        let local = (*elsewhere)?.local.filter(|local| self.address != Some(*local))?;
+        PeerTrain::take_in(train, now, local, padding_bytes).then_some(local)
     }
 
     fn left(&self) -> Option<IpAddr> {

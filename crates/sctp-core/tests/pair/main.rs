@@ -45,3 +45,4 @@ mod settings;
 mod shutdown;
 mod supervision;
 mod trace;
+mod trains;

@@ -597,6 +597,7 @@ impl Pair {
             | Event::PartialDeliveryAborted { .. }
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
+            | Event::TrainReceived { .. }
             | Event::SenderDry
             | Event::MessageReady
             | Event::SendBufferAvailable => None,

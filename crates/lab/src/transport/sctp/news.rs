@@ -38,6 +38,7 @@ impl From<Event> for News {
             | Event::PartialDeliveryAborted { .. }
             | Event::AddressChangeAnswered { .. }
             | Event::PeerPrimary(_)
+            | Event::TrainReceived { .. }
             | Event::SenderDry
             | _ => Self::Nothing,
         }

@@ -1,10 +1,11 @@
-//! Trains of packets that measure what a path carries: when they go, and what their answers change.
+//! Trains of packets that measure what a path carries: when they go, what their answers change, and who is told of the peer's.
 
 use virtual_time::Instant;
 
 use super::Outbound;
 use crate::association::AssociationState;
-use crate::event::PathState;
+use crate::association::session::Session;
+use crate::event::{Event, PathState};
 use crate::transmit::PathIndex;
 
 /// A packet of HEARTBEAT and PAD that is to be sent on a path.
@@ -60,6 +61,19 @@ impl Outbound {
         let entry = self.paths.path_mut(path);
         let (size, patience) = (entry.packet_bytes(), entry.rto.without_back_off());
         entry.congestion.next_of_train(now, fresh_nonce, size, patience)
+    }
+
+    /// A packet of the peer was filled up with so much padding: if a train of them has come to an address of this host that data
+    /// may move to, the user is told.
+    pub(in crate::association) fn on_padding(
+        &mut self,
+        (now, path): (Instant, PathIndex),
+        padding_bytes: usize,
+        session: &mut Session,
+    ) {
+        if let Some(local) = self.paths.path_mut(path).source.on_padding(now, padding_bytes) {
+            session.tell(Event::TrainReceived { local });
+        }
     }
 
     /// Takes in the nonce of a HEARTBEAT ACK; returns whether it answers a packet of a train.

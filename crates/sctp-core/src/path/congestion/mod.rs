@@ -20,7 +20,7 @@ mod pacer;
 mod resume;
 mod rfc9260;
 mod standing;
-mod train;
+pub(crate) mod train;
 mod validation;
 mod westwood;
 mod window;

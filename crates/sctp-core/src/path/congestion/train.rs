@@ -103,8 +103,7 @@ impl Train {
         if !matches!(self.stage, Stage::Due) {
             return false;
         }
-        let fitting = u32::try_from(MOST_BYTES / packet_bytes.max(1)).unwrap_or(MOST_PACKETS);
-        let packets = fitting.clamp(2, MOST_PACKETS);
+        let packets = packets_of(packet_bytes);
         let given_up_at = now + patience;
         self.rests_until = now + REST;
         self.stage = Stage::Sent(Answers {
@@ -172,11 +171,17 @@ impl Answers {
     }
 }
 
+/// Returns the number of packets of this size in a train.
+pub(crate) fn packets_of(packet_bytes: usize) -> u32 {
+    let fitting = u32::try_from(MOST_BYTES / packet_bytes.max(1)).unwrap_or(MOST_PACKETS);
+    fitting.clamp(2, MOST_PACKETS)
+}
+
 /// The packets of a train, and their octets, at most: those of an initial window by RFC 6928 §2.
 const MOST_PACKETS: u32 = 10;
 const MOST_BYTES: usize = 14_600;
 /// The time from one train of a path to the next, at least.
-const REST: Duration = Duration::from_secs(1);
+pub(crate) const REST: Duration = Duration::from_secs(1);
 /// How long a measurement holds.
 const VALID: Duration = Duration::from_secs(10);
 

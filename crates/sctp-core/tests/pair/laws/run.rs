@@ -353,6 +353,7 @@ impl Run<'_> {
                 | Event::PartialDeliveryAborted { .. }
                 | Event::AddressChangeAnswered { .. }
                 | Event::PeerPrimary(_)
+                | Event::TrainReceived { .. }
                 | Event::SenderDry
                 | Event::MessageReady
                 | Event::SendBufferAvailable => {}
