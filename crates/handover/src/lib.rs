@@ -42,6 +42,7 @@
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
+mod measuring;
 mod mover;
 mod report;
 

@@ -8,13 +8,18 @@ use std::io;
 use std::net::IpAddr;
 
 use interface_watch::{LiveWatch, Told};
-use mobility::{Action, Answer, Damping, Event as Fact, Handover, Host, Policy};
-use sctp::{AddressChange, AddressOutcome, Association, Endpoint, Event, UnknownAssociation};
+use mobility::{Action, Answer, Damping, Decision, Event as Fact, Handing, Handover, Host, Policy, Rule};
+use sctp::{AddressChange, AddressOutcome, Association, Endpoint, Event, StartUp, UnknownAssociation};
 use virtual_time::Instant;
 
+use crate::measuring::{Circumstances, Measuring};
 use crate::report::Report;
 
 /// Moves one association from network to network, as a policy wants it.
+///
+/// Where the association has [`StartUp::Probe`] and the policy makes before it breaks, data moves to an address that the peer has
+/// learnt of a moment ago when the peer's packet train has come there ([`Event::TrainReceived`]), so that the peer knows what the new way
+/// carries; a second after the peer has agreed to the address at the latest, and at once when the address in use is gone.
 ///
 /// It works while [`next`](Self::next) is awaited, so it belongs in a task of its own. It takes the events of the
 /// association ([`Association::next_event`]) and reports those that are not its own.
@@ -26,6 +31,8 @@ pub struct Mover {
     watch: Option<LiveWatch>,
     host: Host,
     handover: Handover,
+    handing: Handing,
+    measuring: Measuring,
     /// The addresses that the peer knows and that could not be sent from when last looked at.
     down: BTreeSet<IpAddr>,
     reports: VecDeque<Report>,
@@ -66,6 +73,8 @@ impl Mover {
             association: association.clone(),
             watch: Some(watch),
             host,
+            handing: policy.handing,
+            measuring: Measuring::default(),
             handover: Handover::new(policy, status.local_addresses, primary),
             down: BTreeSet::new(),
             reports: VecDeque::new(),
@@ -98,8 +107,10 @@ impl Mover {
             if let Some(report) = self.reports.pop_front() {
                 return Some(report);
             }
-            let wake = [self.handover.poll_timeout(), self.host.poll_timeout()].into_iter().flatten().min();
             let now = self.endpoint.now();
+            let wakes =
+                [self.handover.poll_timeout(), self.host.poll_timeout(), self.measuring.poll_timeout(now)];
+            let wake = wakes.into_iter().flatten().min();
             tokio::select! {
                 told = told(&mut self.watch) => self.take_in(told),
                 event = self.association.next_event() => self.on_event(event?),
@@ -134,6 +145,9 @@ impl Mover {
     }
 
     fn on_event(&mut self, event: Event) {
+        if let Event::TrainReceived { local } = event {
+            self.measuring.on_settled(local);
+        }
         let Event::AddressChangeAnswered { change, outcome } = &event else {
             return self.reports.push_back(Report::Association(event));
         };
@@ -145,6 +159,13 @@ impl Mover {
         let answer = if *outcome == AddressOutcome::Done { Answer::Done } else { Answer::Refused };
         self.reports.push_back(Report::Answered { action, answer });
         let now = self.endpoint.now();
+        match (action, answer) {
+            (Action::Add(address), Answer::Done) => self.measuring.on_agreed(now, address),
+            (Action::Add(address), Answer::Refused) | (Action::Delete(address), Answer::Done) => {
+                self.measuring.on_settled(address);
+            }
+            (Action::Delete(_) | Action::SetPrimary(_) | Action::Probe(_) | Action::Hold { .. }, _) => {}
+        }
         self.handover.handle_answer(&self.host.settle(now), action, answer);
     }
 
@@ -155,9 +176,48 @@ impl Mover {
         self.handover.handle_host(&host);
         self.tell_endpoint();
         while let Some(decision) = self.handover.poll_decision() {
-            let action = decision.action;
+            let (action, may_wait) = (decision.action, self.may_wait(&decision));
             self.reports.push_back(Report::Decided(decision));
-            self.carry_out(action);
+            match action {
+                Action::SetPrimary(to) if may_wait && self.measuring.begin(now, to) => {
+                    self.reports.push_back(Report::Awaits { address: to });
+                }
+                Action::SetPrimary(_) | Action::Delete(_) => {
+                    self.give_way(action);
+                    self.carry_out(action);
+                }
+                Action::Add(_) | Action::Probe(_) | Action::Hold { .. } => self.carry_out(action),
+            }
+        }
+        self.move_if_due();
+    }
+
+    /// Returns whether a decision may wait for the peer's measurement: the address in use is there, and the peer measures.
+    fn may_wait(&self, decision: &Decision) -> bool {
+        let measures = |start_up| matches!(start_up, StartUp::Probe { .. });
+        self.handing == Handing::MakeBeforeBreak
+            && matches!(decision.rule, Rule::Cheaper | Rule::PrimaryUnfit)
+            && self.association.config().is_ok_and(|config| measures(config.congestion.start_up))
+    }
+
+    /// A change of the primary address that waits is overtaken by another one. Before the address in use is deleted it is made.
+    fn give_way(&mut self, action: Action) {
+        let Some(to) = self.measuring.take() else { return };
+        if matches!(action, Action::Delete(address) if address != to) {
+            self.carry_out(Action::SetPrimary(to));
+        }
+    }
+
+    /// Makes the change of the primary address that waits, if it waits no longer.
+    fn move_if_due(&mut self) {
+        let Some(to) = self.measuring.waiting() else { return };
+        let now = self.endpoint.now();
+        let host = self.host.settle(now);
+        let is_usable = |address: IpAddr| host.usable().any(|usable| usable == address);
+        let can_stay = self.handover.primary().is_some_and(is_usable);
+        let circumstances = Circumstances { now, can_stay, can_move: is_usable(to) };
+        if let Some(to) = self.measuring.take_due(circumstances) {
+            self.carry_out(Action::SetPrimary(to));
         }
     }
 
@@ -173,12 +233,18 @@ impl Mover {
 
     fn carry_out(&mut self, action: Action) {
         let asked = match action {
-            Action::Add(address) => self.association.add_local_address(address),
+            Action::Add(address) => {
+                self.measuring.on_told(address);
+                self.association.add_local_address(address)
+            }
             Action::SetPrimary(address) => self.association.request_peer_primary(address),
             Action::Delete(address) => self.association.delete_local_address(address),
             Action::Probe(_) | Action::Hold { .. } => return,
         };
         if let Err(error) = asked {
+            if let Action::Add(address) = action {
+                self.measuring.on_settled(address);
+            }
             self.reports.push_back(Report::NotAsked { action, error });
             let now = self.endpoint.now();
             self.handover.handle_answer(&self.host.settle(now), action, Answer::Refused);

@@ -1,6 +1,7 @@
 //! The reports of a [`Mover`](crate::Mover): each thing that it did or heard.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use mobility::{Action, Answer, Decision};
 use sctp::{AddressChangeError, Event};
@@ -10,8 +11,14 @@ use sctp::{AddressChangeError, Event};
 #[non_exhaustive]
 pub enum Report {
     /// A decision, with its reasons. It is carried out already, but for [`Action::Probe`]: whoever can measure an address tells the
-    /// mover by [`tell`](crate::Mover::tell).
+    /// mover by [`tell`](crate::Mover::tell); and but for what the next report says that it waits.
     Decided(Decision),
+    /// The peer is asked to send to the address when it has measured the way there, and before that when a second has passed since it
+    /// agreed to the address, or the address in use is gone.
+    Awaits {
+        /// The address that data moves to.
+        address: IpAddr,
+    },
     /// The peer has answered, or a decision could not be carried out.
     Answered {
         /// The action that the peer was asked for.
@@ -40,6 +47,9 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Decided(decision) => decision.fmt(f),
+            Self::Awaits { address } => {
+                write!(f, "set primary {address}: when the peer has measured the way there")
+            }
             Self::Answered { action, answer: Answer::Done } => write!(f, "{action}: the peer agrees"),
             Self::Answered { action, answer: Answer::Refused } => write!(f, "{action}: the peer refuses"),
             Self::NotAsked { action, error } => write!(f, "{action}: not asked, for {error}"),

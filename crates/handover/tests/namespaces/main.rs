@@ -10,6 +10,7 @@
 mod flaps;
 mod network;
 mod rebinding;
+mod trains;
 mod translator;
 
 use std::net::{IpAddr, SocketAddr};
@@ -20,7 +21,8 @@ use std::time::Duration;
 use handover::{Mover, Report};
 use mobility::{Action, Answer, Damping, Policies, Policy};
 use sctp::{
-    Association, AssociationConfig, Destination, Endpoint, EndpointConfig, Message, Offer, SctpPort, StreamId,
+    Association, AssociationConfig, Destination, Endpoint, EndpointConfig, Message, Offer, SctpPort, StartUp,
+    StreamId,
 };
 use tokio::sync::watch;
 
@@ -48,7 +50,12 @@ fn address(access: Access) -> IpAddr {
 }
 
 fn config(port: u16, addresses: &[IpAddr]) -> EndpointConfig {
+    config_with(port, addresses, StartUp::SlowStart)
+}
+
+fn config_with(port: u16, addresses: &[IpAddr], start_up: StartUp) -> EndpointConfig {
     let mut association = AssociationConfig::default();
+    association.congestion.start_up = start_up;
     association.extensions.authentication = Offer::On;
     association.extensions.dynamic_addresses = Offer::On;
     let mut config = EndpointConfig::with_association(SctpPort::try_from(port).unwrap(), association);
@@ -151,8 +158,12 @@ async fn until_agreed(mover: &mut Mover, wanted: Action) -> Vec<Action> {
 
 /// An association over the mobile network, and its mover.
 async fn connect(handing: &str) -> (Association, Mover) {
-    let endpoint =
-        Endpoint::bind(config(50_000, &[address(MOBILE)]), "[::]:0".parse().unwrap()).await.unwrap();
+    connect_with(handing, StartUp::SlowStart).await
+}
+
+async fn connect_with(handing: &str, start_up: StartUp) -> (Association, Mover) {
+    let config = config_with(50_000, &[address(MOBILE)], start_up);
+    let endpoint = Endpoint::bind(config, "[::]:0".parse().unwrap()).await.unwrap();
     let to = Destination::from(SocketAddr::new(FIXED[0].parse().unwrap(), UDP_PORT));
     let association = endpoint.connect(to, SctpPort::try_from(7).unwrap()).await.unwrap();
     let mover = Mover::new(&endpoint, &association, policy(handing)).unwrap();
