@@ -157,7 +157,7 @@ impl Mover {
             AddressChange::SetPrimary(address) => Action::SetPrimary(address),
         };
         let answer = if *outcome == AddressOutcome::Done { Answer::Done } else { Answer::Refused };
-        self.reports.push_back(Report::Answered { action, answer });
+        self.reports.push_back(Report::Answered { action, outcome: *outcome });
         let now = self.endpoint.now();
         match (action, answer) {
             (Action::Add(address), Answer::Done) => self.measuring.on_agreed(now, address),

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use mobility::{Action, Answer, Decision};
-use sctp::{AddressChangeError, Event};
+use mobility::{Action, Decision};
+use sctp::{AddressChangeError, AddressOutcome, Event};
 
 /// Something that happened to a moving association, in the order in which it happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,12 +19,12 @@ pub enum Report {
         /// The address that data moves to.
         address: IpAddr,
     },
-    /// The peer has answered, or a decision could not be carried out.
+    /// The peer has answered, or will not any more. Whatever is not [`AddressOutcome::Done`] is decided anew after a while.
     Answered {
         /// The action that the peer was asked for.
         action: Action,
-        /// The answer of the peer, or of the association in its place.
-        answer: Answer,
+        /// What became of it, with the cause that the peer gave where it refused.
+        outcome: AddressOutcome,
     },
     /// The association would not ask the peer. It counts as refused.
     NotAsked {
@@ -50,8 +50,14 @@ impl fmt::Display for Report {
             Self::Awaits { address } => {
                 write!(f, "set primary {address}: when the peer has measured the way there")
             }
-            Self::Answered { action, answer: Answer::Done } => write!(f, "{action}: the peer agrees"),
-            Self::Answered { action, answer: Answer::Refused } => write!(f, "{action}: the peer refuses"),
+            Self::Answered { action, outcome } => match outcome {
+                AddressOutcome::Done => write!(f, "{action}: the peer agrees"),
+                AddressOutcome::Refused { cause } => write!(f, "{action}: the peer refuses, cause {cause}"),
+                AddressOutcome::NotUnderstood => write!(f, "{action}: the peer does not understand"),
+                AddressOutcome::NotAnswered => write!(f, "{action}: the peer does not answer"),
+                AddressOutcome::PeerRestarted => write!(f, "{action}: the peer has begun anew"),
+                other => write!(f, "{action}: {other:?}"),
+            },
             Self::NotAsked { action, error } => write!(f, "{action}: not asked, for {error}"),
             Self::Blind { because } => write!(f, "interfaces are not watched any more: {because}"),
             Self::Association(event) => write!(f, "{event:?}"),

@@ -19,10 +19,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use handover::{Mover, Report};
-use mobility::{Action, Answer, Damping, Policies, Policy};
+use mobility::{Action, Damping, Policies, Policy};
 use sctp::{
-    Association, AssociationConfig, Destination, Endpoint, EndpointConfig, Message, Offer, SctpPort, StartUp,
-    StreamId,
+    AddressOutcome, Association, AssociationConfig, Destination, Endpoint, EndpointConfig, Message, Offer,
+    SctpPort, StartUp, StreamId,
 };
 use tokio::sync::watch;
 
@@ -144,8 +144,8 @@ async fn until_agreed(mover: &mut Mover, wanted: Action) -> Vec<Action> {
     loop {
         match mover.next().await.unwrap() {
             Report::Decided(decision) => decided.push(decision.action),
-            Report::Answered { action, answer } => {
-                assert_eq!(answer, Answer::Done, "{action}");
+            Report::Answered { action, outcome } => {
+                assert_eq!(outcome, AddressOutcome::Done, "{action}");
                 if action == wanted {
                     return decided;
                 }
