@@ -1,9 +1,10 @@
 //! Asks a question every few milliseconds over an association that moves with its host, and tells what the movements cost.
 //!
 //! ```text
-//! requests 203.0.113.1:9899 7 192.0.2.7 handover.toml 10
-//!          peer, UDP port   |  |        policy        milliseconds
-//!                   SCTP port  local address that the association begins with
+//! requests 203.0.113.1:9899 7 192.0.2.7 handover.toml 10 [packets.pcapng]
+//!          peer, UDP port   |  |        policy        |   every packet, for Wireshark
+//!                   SCTP port  |                     milliseconds
+//!                              local address that the association begins with
 //! ```
 //!
 //! Whoever answers sends back what it gets. Each line of standard input names what is done to the host from then on; at its end no
@@ -19,12 +20,15 @@ mod tally;
 use std::error::Error;
 use std::io::BufRead as _;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use handover::Mover;
 use mobility::{Policies, Policy};
-use sctp::{Association, AssociationConfig, Endpoint, EndpointConfig, Message, Offer, Received, SctpPort, StreamId};
+use sctp::{
+    Association, AssociationConfig, Endpoint, EndpointConfig, Message, Offer, Received, SctpPort, StreamId,
+};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
@@ -37,12 +41,15 @@ struct Options {
     local: IpAddr,
     policy: Policy,
     every: Duration,
+    capture: Option<PathBuf>,
 }
 
 impl Options {
     fn read(arguments: &[String]) -> Result<Self, Box<dyn Error>> {
-        let [peer, port, local, policy, every] = arguments else {
-            return Err("say PEER:UDP-PORT SCTP-PORT LOCAL-ADDRESS POLICY-FILE MILLISECONDS".into());
+        let [peer, port, local, policy, every, capture @ ..] = arguments else {
+            return Err(
+                "say PEER:UDP-PORT SCTP-PORT LOCAL-ADDRESS POLICY-FILE MILLISECONDS [CAPTURE-FILE]".into()
+            );
         };
         Ok(Self {
             peer: peer.parse()?,
@@ -50,6 +57,7 @@ impl Options {
             local: local.parse()?,
             policy: Policies::parse(&std::fs::read_to_string(policy)?)?.application("requests"),
             every: Duration::from_millis(every.parse::<u64>()?.max(1)),
+            capture: capture.first().map(PathBuf::from),
         })
     }
 }
@@ -58,7 +66,11 @@ impl Options {
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let options = Options::read(&arguments)?;
-    let endpoint = Endpoint::bind(config(options.local)?, "[::]:0".parse()?).await?;
+    let mut endpoint = Endpoint::builder(config(options.local)?);
+    if let Some(file) = options.capture {
+        endpoint = endpoint.capture(file);
+    }
+    let endpoint = endpoint.bind("[::]:0".parse()?).await?;
     let association = endpoint.connect(options.peer, options.port).await?;
     println!("{}", json!({"event": "up", "port": association.local_address().port()}));
     let mover = Mover::new(&endpoint, &association, options.policy)?;
@@ -129,7 +141,10 @@ fn take(tally: &mut Tally, answer: Option<Received>) -> Result<(), Box<dyn Error
 
 fn tell_gap(tally: &mut Tally, during: &str) {
     let gap = tally.take_gap().as_millis();
-    println!("{}", json!({"event": "gap", "during": during, "longest_ms": u64::try_from(gap).unwrap_or(u64::MAX)}));
+    println!(
+        "{}",
+        json!({"event": "gap", "during": during, "longest_ms": u64::try_from(gap).unwrap_or(u64::MAX)})
+    );
 }
 
 /// Prints what was counted; returns whether every question was answered once, in its place.
