@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
     deadline: Option<Duration>,
     /// The client goes on in another network in mid-run, from the path above: at=5s, overlap=1s (both links work for so long) or gap=500ms (none
     /// does), rtt=30ms, and of the new link loss=1%, rate=20mbit, queue=50p; start_up=resume has SCTP begin there with what it used before,
-    /// start_up=probe with no more of it than a train of packets shows to be carried; in the simulator, over sctp, tcp (which connects again) and quic (which migrates)
+    /// start_up=probe with no more of it than a train of packets shows to be carried; over sctp, tcp (which connects again) and quic (which migrates)
     #[arg(long, value_name = "KEY=VALUE,...", help_heading = "Path")]
     handover: Option<Handover>,
     /// The backend: namespaces (real packets, kernel TCP), simulator (virtual time, no rights needed), or auto,
@@ -102,22 +102,9 @@ impl From<RunError> for Failure {
 impl Arguments {
     /// Returns whether network namespaces may be used.
     pub(crate) fn wants_namespaces(&self) -> bool {
-        match self.backend() {
-            Ok(BackendChoice::Auto | BackendChoice::Namespaces) => true,
-            Ok(BackendChoice::Simulator) | Err(_) => false,
-        }
-    }
-
-    /// Returns the backend; a client that moves does so in the simulator.
-    fn backend(&self) -> Result<BackendChoice, UsageError> {
-        match (&self.handover, self.backend) {
-            (Some(_), BackendChoice::Namespaces) => {
-                let because =
-                    "with --handover the client has two networks, and each namespace has one address";
-                Err(UsageError::value("--backend", "namespaces", because, "use --backend simulator"))
-            }
-            (Some(_), BackendChoice::Auto | BackendChoice::Simulator) => Ok(BackendChoice::Simulator),
-            (None, backend) => Ok(backend),
+        match self.backend {
+            BackendChoice::Auto | BackendChoice::Namespaces => true,
+            BackendChoice::Simulator => false,
         }
     }
 
@@ -129,7 +116,7 @@ impl Arguments {
             request_path: path.request,
             response_path: path.response,
             processing: self.processing.processing()?,
-            backend: self.backend()?,
+            backend: self.backend,
             capture: self.pcap.clone().map(|path| CaptureFile { path, point: self.pcap_at.point() }),
             handover: self.handover.clone(),
             ..config

@@ -380,7 +380,7 @@ fn events_need_a_file_that_can_be_written() {
 
 #[test]
 fn a_client_that_moves_is_told_of_in_table_and_numbers_and_udp_is_left_out() {
-    let moving = "compare --no-report --workload video --duration 10s --rtt 200ms --loss 0 --transport tcp,sctp:1,quic:1,udp \
+    let moving = "compare --backend simulator --no-report --workload video --duration 10s --rtt 200ms --loss 0 --transport tcp,sctp:1,quic:1,udp \
                   --handover at=4s,gap=500ms,rtt=30ms,rate=20mbit";
     let output = headway(&format!("{moving} --json -"));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -406,7 +406,6 @@ fn a_handover_that_cannot_be_is_refused_with_its_value() {
         ("at=30s,gap=1s,rtt=30ms", "--handover '31s'"),
         ("at=3s,rtt=30ms", "overlap=1s, or gap=500ms"),
         ("at=3s,gap=1s,rtt=fast", "rtt 'fast'"),
-        ("at=3s,gap=1s,rtt=30ms --backend namespaces", "--backend 'namespaces': with --handover"),
     ] {
         let error = support::refusal(&format!("compare --no-report --workload video --handover {options}"));
         assert!(error.contains(told), "{options}: {error}");

@@ -22,7 +22,6 @@ use handover::{Mover, Report};
 use mobility::{Action, Damping, Policies, Policy};
 use sctp::{
     AddressOutcome, Association, AssociationConfig, Destination, Endpoint, EndpointConfig, Message, Offer,
-    AddressOutcome, Association, AssociationConfig, Destination, Endpoint, EndpointConfig, Message, Offer,
     SctpPort, StartUp, StreamId,
 };
 use tokio::sync::watch;

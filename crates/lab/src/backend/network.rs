@@ -98,6 +98,7 @@ impl Network {
             plan: plan.map_err(|because| RealError::Configuration { because })?,
             to: &self.to,
             reach: Between::Network,
+            movement: None,
             carrier: self.carrier,
             own_port: own_port(index),
             capture: config.capture.as_ref().map(|file| capture_path(&file.path, transport, repetition)),

@@ -135,7 +135,7 @@ impl Plan {
                 load += self.cells[*cell].scenario.messages_per_second();
                 load <= CONCURRENT_RATE_LIMIT
             };
-            let count = runs.iter().take(namespaces::MOST_LINKS.min(most)).take_while(fits).count().max(1);
+            let count = runs.iter().take(namespaces::MOST_RUNS.min(most)).take_while(fits).count().max(1);
             let (batch, rest) = runs.split_at(count);
             batches.push(batch);
             runs = rest;

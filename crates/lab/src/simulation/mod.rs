@@ -20,8 +20,8 @@ mod station;
 pub use error::SimulationError;
 pub(crate) use movement::NEW_LINK;
 pub use outcome::{FlowOutcome, LinkOutcome, RunOutcome};
+pub(crate) use run::{MOVED, changes, check};
 pub use run::{Watch, simulate};
-pub(crate) use run::{changes, check};
 pub use scenario::{AddressFamily, LinkChange, LinkPlan, LinkWay, Named, Scenario, SwitchState};
 
 pub use crate::statistics::{Delays, Moments, OneWay, Spread, TransportCounts, Trip, WorkloadCounts};

@@ -51,6 +51,21 @@ impl Scenario {
         Ok(Cow::Owned(moving))
     }
 
+    /// Checks what a handover goes with, in every world.
+    ///
+    /// # Errors
+    /// The first thing that it does not go with, by its key in the plan.
+    pub(crate) fn check_handover(&self) -> Result<(), SimulationError> {
+        let Some(handover) = &self.handover else { return Ok(()) };
+        self.moving_link(handover)?;
+        for (name, flow) in self.flows.iter() {
+            flow.check_switching().map_err(|error| {
+                SimulationError::new(format!("flows.{name}.{}", error.key), error.because)
+            })?;
+        }
+        Ok(())
+    }
+
     /// Returns the one link of a scenario that goes with a handover.
     fn moving_link(&self, handover: &Handover) -> Result<(&str, &LinkPlan), SimulationError> {
         let refuse = |key: &str, because: &str| Err(SimulationError::new(key, because));

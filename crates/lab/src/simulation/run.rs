@@ -255,7 +255,7 @@ fn flow_outcome(
 }
 
 /// The reason why nobody looks for the packets of a request in two networks.
-const MOVED: &str = "the client moved, and packets are looked for in one network";
+pub(crate) const MOVED: &str = "the client moved, and packets are looked for in one network";
 /// A run without a duration ends after a day at the latest.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Events between two looks at whether somebody wants to stop.

@@ -273,7 +273,7 @@ impl Client {
         }
     }
 
-    /// The transport has taken the message. In bulk the next one is due at once.
+    /// The transport has taken the message, or took it again on other connections. In bulk the next one is due at once.
     pub(crate) fn commit(&mut self, now: Instant, pending: Pending) {
         if self.is_bulk() {
             self.queue(pending);
@@ -282,7 +282,7 @@ impl Client {
             Some(scripted) if pending.number >= FOLLOWING => drop(scripted.octets.remove(&pending.number)),
             Some(_) | None => {
                 if let Some(sample) = self.sample_mut(pending.number) {
-                    sample.sent = Some(now);
+                    sample.sent.get_or_insert(now);
                 }
             }
         }

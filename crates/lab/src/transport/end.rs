@@ -8,7 +8,7 @@ use virtual_time::Instant;
 
 use crate::handover::Handover;
 use crate::statistics::{OneWay, TransportCounts};
-use crate::traffic::{Client, Server, Workload};
+use crate::traffic::{Client, Server};
 use crate::transport::{FlowError, FlowPlan, FlowSeed, StopRule, Switching};
 
 /// One end of a flow: a part of a simulated host, with a client or a server on top of its transport.
@@ -74,10 +74,8 @@ impl Ends<'_> {
     /// Returns the rule by which the client goes on from another address.
     pub(crate) fn switching(&self) -> Result<Switching, FlowError> {
         let Leaving { switch_after, handover } = self.leaving;
-        let can_go_on = [Workload::ECHO, Workload::VIDEO].contains(&self.plan.workload);
-        if (switch_after.is_some() || handover.is_some()) && !can_go_on {
-            let because = "with `switch_after` or `handover` that is echo or video: others have a session that would begin anew";
-            return Err(FlowError { key: "workload", because: because.to_owned() });
+        if switch_after.is_some() || handover.is_some() {
+            self.plan.check_switching()?;
         }
         let told_at = handover.map(|handover| Instant::EPOCH + handover.arrives_at());
         Ok(Switching::new(switch_after, told_at))

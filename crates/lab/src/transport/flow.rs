@@ -8,6 +8,7 @@ use serde::Deserialize;
 use workload::{ArrivalProcess, MessageSize};
 
 use super::{SctpOptions, TcpOptions, TransportSpec};
+use crate::lanes::Carriage;
 use crate::numbers::whole;
 use crate::text::{Span, Text};
 use crate::traffic::{Arrivals, ClientPlan, Measure, ServerPlan, Terms, Workload};
@@ -101,6 +102,16 @@ impl FlowPlan {
                 .usual_interval()
                 .ok_or_else(|| "how often? Write rate = 100 (per second) or interval = \"10ms\"".to_owned()),
         }
+    }
+
+    /// Returns why its client cannot go on in another network, by connections on which messages are sent again; associations take theirs along.
+    pub(crate) fn check_switching(&self) -> Result<(), FlowError> {
+        let can_go_on = [Workload::ECHO, Workload::VIDEO].contains(&self.workload);
+        if self.transport.0.carriage() == Carriage::Octets && !can_go_on {
+            let because = "with `switch_after` or `handover` that is echo or video: others have a session that would begin anew";
+            return Err(FlowError { key: "workload", because: because.to_owned() });
+        }
+        Ok(())
     }
 
     /// Returns the octets of a message, in the mean.

@@ -36,7 +36,8 @@ pub(crate) use list::settings;
 use losses::Search;
 pub(crate) use losses::{SEVERAL_FLOWS, own_losses, transport_payload};
 pub(crate) use real::{
-    Alarm, Arrived, Between, Driven, Errand, FlowRun, LOOK_FOR_STOP, Serving, Stop, Task, drive,
+    Alarm, Arrived, Between, Driven, Errand, FlowRun, LOOK_FOR_STOP, Movement, Networks, Pipes, Reconnecting,
+    Serving, Stop, Task, arrival, drive,
 };
 pub use real::{Expected, Listener, Listening, RealError};
 pub use s2::{Halving, StudyRules};

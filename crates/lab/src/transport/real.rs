@@ -3,6 +3,7 @@
 mod alarm;
 mod drive;
 mod error;
+mod movement;
 
 use core::fmt;
 use core::pin::Pin;
@@ -13,9 +14,11 @@ use sctp_core::{PathStatistics, Profile};
 use sctp_io::Clock;
 
 pub(crate) use self::alarm::Alarm;
-pub(crate) use self::drive::{Arrived, Driven, LOOK_FOR_STOP, drive};
+pub(crate) use self::drive::{Arrived, Driven, LOOK_FOR_STOP, Pipes, Reconnecting, drive};
 pub use self::error::RealError;
+pub(crate) use self::movement::{Movement, Networks, arrival};
 use super::{Carrier, FlowPlan, Protocol};
+use crate::handover::Handover;
 use crate::statistics::TransportCounts;
 use crate::stop::StopSignal;
 use crate::traffic::{ClientPlan, ServerPlan};
@@ -38,6 +41,8 @@ pub(crate) struct Errand<'a> {
     /// The addresses of the server, at least one, all with the same port.
     pub(crate) to: &'a [SocketAddr],
     pub(crate) reach: Between,
+    /// The movement of the client to another network; `None`: it stays.
+    pub(crate) movement: Option<Movement>,
     /// The carrier of SCTP packets.
     pub(crate) carrier: Carrier,
     /// The client's own port of SCTP.
@@ -108,7 +113,12 @@ pub struct Listening<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum Expected<'a> {
     /// The client of one flow alone.
-    Flow(&'a FlowPlan),
+    Flow {
+        /// The flow.
+        flow: &'a FlowPlan,
+        /// The movement of its client: all addresses are those of one server. Default none.
+        handover: Option<&'a Handover>,
+    },
     /// Whoever comes, with any number of streams and messages of any size.
     Anybody {
         /// The profile of associations.

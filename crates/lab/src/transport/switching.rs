@@ -27,6 +27,16 @@ impl Switching {
         Self { after, told_at, is_on, outstanding: BTreeMap::new(), heard_at: Instant::EPOCH }
     }
 
+    /// Creates the rule to switch when that is told, which nobody knows beforehand.
+    pub(crate) fn when_told() -> Self {
+        Self { is_on: true, ..Self::new(None, None) }
+    }
+
+    /// The client is told that it is in another network, and goes.
+    pub(crate) const fn tell(&mut self, now: Instant) {
+        self.told_at = Some(now);
+    }
+
     /// The transport has taken a message.
     pub(crate) fn on_sent(&mut self, now: Instant, pending: Pending) {
         if self.is_on {

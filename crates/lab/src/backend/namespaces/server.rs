@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use super::links::Links;
 use super::{FIRST_PORT, ScenarioRun, carrier};
 use crate::statistics::TransportCounts;
 use crate::traffic::ServerPlan;
@@ -59,14 +60,18 @@ type Open = ((usize, usize), ServerPlan, Listener);
 
 async fn listen_all(batch: &[ScenarioRun], side: &SideContext) -> Result<Vec<Open>, String> {
     let mut open = Vec::new();
-    for (at, (run, link)) in batch.iter().zip(&side.links).enumerate() {
+    for (at, (run, links)) in batch.iter().zip(Links::of(batch)).enumerate() {
+        let Some((link, new)) = links.among(&side.links) else { continue };
         for ((index, number), (_, flow)) in (0..).zip(1_u8..).zip(run.scenario.flows.iter()) {
             let plan = flow.server_plan(&run.scenario.stop).map_err(|error| error.to_string())?;
-            let address = SocketAddr::new(IpAddr::V4(link.local_v4), FIRST_PORT + u16::from(number) - 1);
+            let port = FIRST_PORT + u16::from(number) - 1;
+            let all = [link].into_iter().chain(new);
+            let addresses: Vec<_> =
+                all.map(|link| SocketAddr::new(IpAddr::V4(link.local_v4), port)).collect();
             let listening = Listening {
-                addresses: &[address],
+                addresses: &addresses,
                 carrier: carrier(number),
-                expected: Expected::Flow(flow),
+                expected: Expected::Flow { flow, handover: run.scenario.handover.as_ref() },
                 capture: None,
             };
             let transport = flow.transport.0;

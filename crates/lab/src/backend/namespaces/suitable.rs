@@ -19,9 +19,7 @@ pub(crate) fn can_run(scenario: &Scenario) -> Result<(), SimulationError> {
     if scenario.switch_after.is_some() {
         return refuse("switch_after", "each namespace has one address");
     }
-    if scenario.handover.is_some() {
-        return refuse("handover", "each namespace has one address, and the client would need two networks");
-    }
+    scenario.check_handover()?;
     let mut links = scenario.links.iter();
     let (Some((_, link)), None) = (links.next(), links.next()) else {
         return refuse("links", "namespaces are joined by one link");
@@ -77,8 +75,6 @@ mod tests {
         );
         let routers = "hosts = [\"client\", \"server\"]\nrouters = [\"middle\"]";
         assert_eq!(key("hosts = [\"client\", \"server\"]", routers), "routers");
-        let moving = "\"sctp:unordered\"]\n[handover]\nat = \"5s\"\ngap = \"1s\"\nrtt = \"30ms\"";
-        assert_eq!(key("\"sctp:unordered\", \"udp\"]", moving), "handover");
         let tcp = "[flows.requests.tcp]\nnagle = true\n[stop]";
         assert_eq!(key("[stop]", tcp), "flows.requests.tcp");
         let carrier = "[flows.requests.sctp]\ncarrier = \"ip\"\n[stop]";

@@ -75,6 +75,11 @@ impl QuicClient {
         self.peer.close(now);
     }
 
+    /// The host is in another network: the next that leaves does so from there.
+    pub(super) const fn tell(&mut self, now: Instant) {
+        self.switching.tell(now);
+    }
+
     fn open(&mut self, now: Instant) {
         if self.opens_at.take_if(|at| *at <= now).is_none() {
             return;

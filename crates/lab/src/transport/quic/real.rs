@@ -1,7 +1,7 @@
 //! QUIC over a UDP socket: the cores that are simulated, and a loop that carries their datagrams.
 
 use ::core::time::Duration;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use sctp_io::Clock;
 use tokio::net::UdpSocket;
@@ -16,7 +16,7 @@ use crate::stop::INTERRUPTED;
 use crate::traffic::{Client, Server, ServerPlan};
 use crate::transport::{
     Alarm, Between, Driven, Errand, Expected, FlowRun, LOOK_FOR_STOP, Listener, Listening, RealError,
-    Serving, Stop, Switching,
+    Serving, Stop, Switching, arrival,
 };
 
 /// Runs a load over one connection, with the first of the server's addresses that answers.
@@ -37,12 +37,12 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
 
 /// Runs the load with one of the server's addresses; returns why it does not answer, if so.
 async fn load_at(errand: &Errand<'_>, to: SocketAddr) -> Result<Result<FlowRun, String>, RealError> {
-    let socket = UdpSocket::bind((errand.reach.local(to), 0)).await;
-    let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
-    socket.connect(to).await.map_err(RealError::socket("cannot connect the UDP socket"))?;
+    let mut socket = open(errand.reach.local(to), to).await?;
+    let mut movement = errand.movement.clone();
     let mut alarm = Alarm::new(errand.clock).map_err(RealError::socket("cannot open a timer"))?;
     let client = Client::new(errand.plan.clone())?;
-    let mut core = QuicClient::new(client, Peer::client(None)?, to, alarm.now(), Switching::new(None, None));
+    let switching = if movement.is_some() { Switching::when_told() } else { Switching::new(None, None) };
+    let mut core = QuicClient::new(client, Peer::client(None)?, to, alarm.now(), switching);
     let patience = match errand.reach {
         Between::Link(_) => LINK_HANDSHAKE_TIME,
         Between::Network => HANDSHAKE_TIME,
@@ -74,6 +74,12 @@ async fn load_at(errand: &Errand<'_>, to: SocketAddr) -> Result<Result<FlowRun, 
                 // An ICMP error is as good as a lost packet.
                 Err(_) => {}
             },
+            () = arrival(movement.as_mut()) => if let Some(movement) = movement.take() {
+                // RFC 9000 §9: the connection goes on from another address.
+                socket = open(movement.local, to).await?;
+                core.tell(alarm.now());
+                let _elsewhere = core.goes_elsewhere(alarm.now());
+            },
             waited = alarm.until(next) => {
                 waited.map_err(RealError::socket("cannot wait"))?;
                 core.handle_timeout(alarm.now());
@@ -84,6 +90,14 @@ async fn load_at(errand: &Errand<'_>, to: SocketAddr) -> Result<Result<FlowRun, 
     send(&socket, &mut core, alarm.now()).await;
     let counts = core.counts();
     Ok(Ok(FlowRun::new(Driven::new(core.into_client()), counts)))
+}
+
+/// Opens a socket at an address of this host that is for a server alone.
+async fn open(local: IpAddr, to: SocketAddr) -> Result<UdpSocket, RealError> {
+    let socket = UdpSocket::bind((local, 0)).await;
+    let socket = socket.map_err(RealError::socket("cannot open a UDP socket"))?;
+    socket.connect(to).await.map_err(RealError::socket("cannot connect the UDP socket"))?;
+    Ok(socket)
 }
 
 /// Sends what there is to send. A datagram that the socket does not take is lost.
@@ -110,7 +124,7 @@ pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError
     let mut open = Vec::new();
     for address in at.addresses {
         let address = match at.expected {
-            Expected::Flow(_) => *address,
+            Expected::Flow { .. } => *address,
             Expected::Anybody { .. } => beside_udp(*address)?,
         };
         let socket = UdpSocket::bind(address).await;

@@ -6,13 +6,29 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use virtual_time::Instant;
 use workload::{Lane, Sample};
 
-use super::{Alarm, RealError};
+use super::{Alarm, Movement, RealError, arrival};
 use crate::statistics::{CallCounts, Delays, FrameCounts, LoadCounters};
 use crate::stop::{INTERRUPTED, StopSignal};
 use crate::traffic::{Client, ClientPlan};
+use crate::transport::Switching;
 
 /// A queue for the requests of one lane, which a task empties into the transport.
 pub(crate) type Outlet = UnboundedSender<Bytes>;
+
+/// The ways into a transport and out of it.
+#[derive(Debug)]
+pub(crate) struct Pipes {
+    /// One for each lane.
+    pub(crate) outlets: Vec<Outlet>,
+    pub(crate) arrivals: UnboundedReceiver<Arrived>,
+}
+
+/// A client that opens its transport anew when its host is in another network, and sends again what was not answered.
+pub(crate) struct Reconnecting<'a> {
+    pub(crate) movement: Movement,
+    /// Leaves what was open; what comes of the new does so later.
+    pub(crate) open: Box<dyn FnOnce() -> Pipes + Send + 'a>,
+}
 
 /// A message or an end that came from a transport.
 #[derive(Debug)]
@@ -102,29 +118,29 @@ impl Driven {
 /// The workload makes no sense, or the system refuses a timer.
 pub(crate) async fn drive(
     plan: ClientPlan,
-    outlets: &[Outlet],
-    arrivals: &mut UnboundedReceiver<Arrived>,
+    mut pipes: Pipes,
+    mut reconnecting: Option<Reconnecting<'_>>,
     mut alarm: Alarm,
     stop: &StopSignal,
 ) -> Result<Driven, RealError> {
     let mut client = Client::new(plan)?;
+    let mut switching =
+        if reconnecting.is_some() { Switching::when_told() } else { Switching::new(None, None) };
     client.begin(alarm.now());
     while !client.is_finished(alarm.now(), client.answered()) {
         if stop.is_raised() {
             client.fail(INTERRUPTED);
             break;
         }
-        hand_over(&mut client, outlets, alarm.now());
+        hand_over(&mut client, &mut switching, &pipes.outlets, alarm.now());
         let next = client.poll_timeout().into_iter().chain([alarm.now() + LOOK_FOR_STOP]).min();
         tokio::select! {
             biased;
-            arrived = arrivals.recv() => match arrived {
-                Some(Arrived::Message { lane, octets, at, blocked }) => {
-                    client.on_response(at, lane.0, &octets, blocked);
-                }
-                Some(Arrived::Ended { because }) => client.fail(because),
-                None => client.fail("the transport is closed"),
-            },
+            arrived = pipes.arrivals.recv() => take_in(&mut client, &mut switching, arrived),
+            () = arrival(reconnecting.as_mut().map(|it| &mut it.movement)) => {
+                pipes = reconnecting.take().map_or(pipes, |Reconnecting { open, .. }| open());
+                send_again(&mut client, &mut switching, alarm.now());
+            }
             waited = alarm.until(next) => {
                 waited.map_err(RealError::socket("cannot wait"))?;
                 client.handle_timeout(alarm.now());
@@ -134,11 +150,34 @@ pub(crate) async fn drive(
     Ok(Driven::new(client))
 }
 
-fn hand_over(client: &mut Client, outlets: &[Outlet], now: Instant) {
+fn take_in(client: &mut Client, switching: &mut Switching, arrived: Option<Arrived>) {
+    match arrived {
+        Some(Arrived::Message { lane, octets, at, blocked }) => {
+            if switching.on_answer(at, || client.workload().kind().number(&octets)) {
+                client.on_response(at, lane.0, &octets, blocked);
+            }
+        }
+        Some(Arrived::Ended { because }) => client.fail(because),
+        None => client.fail("the transport is closed"),
+    }
+}
+
+/// Gives back what was handed over and is not answered: it goes first.
+fn send_again(client: &mut Client, switching: &mut Switching, now: Instant) {
+    switching.tell(now);
+    let unanswered = switching.switch(now).unwrap_or_default();
+    unanswered.into_iter().rev().for_each(|pending| client.defer(pending));
+    client.resume_all();
+}
+
+fn hand_over(client: &mut Client, switching: &mut Switching, outlets: &[Outlet], now: Instant) {
     while let Some(pending) = client.poll_message() {
         let outlet = outlets.get(usize::from(pending.lane));
         match outlet.map(|outlet| outlet.send(client.encode(pending))) {
-            Some(Ok(())) => client.commit(now, pending),
+            Some(Ok(())) => {
+                switching.on_sent(now, pending);
+                client.commit(now, pending);
+            }
             // The task behind it is gone: nothing is sent there any more.
             Some(Err(_)) | None => client.defer(pending),
         }

@@ -6,26 +6,28 @@ mod losses;
 mod news;
 mod options;
 mod real;
+mod roaming;
 mod simulated;
 
 use std::collections::BTreeSet;
 
 use models::resequencing;
 use netsim::sctp::SctpHost;
-use sctp_core::{Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort, StartUp};
+use sctp_core::{Delivery, Destination, Encapsulation, Endpoint, EndpointConfig, SctpPort};
 use virtual_time::Instant;
 
 pub use self::carrier::{Carrier, EncapsulationPorts};
 pub use self::options::{
     CarrierName, InitialWindowName, PathOptions, SctpOptions, StartUpName, ValidationName, WindowOptions,
 };
-use self::simulated::{Move, Opening, Roaming, SctpClient, SctpServer};
+use self::roaming::{Addresses, Roaming};
+use self::simulated::{Journey, Move, Opening, SctpClient, SctpServer};
 use super::error::number;
 use super::{
     Carriage, End, Ends, Errand, FlowRun, Lanes, Listener, Listening, Search, Task, Transport,
     TransportError, TransportFacts,
 };
-use crate::handover::{Coverage, Handover};
+use crate::handover::Handover;
 use crate::lanes::Order;
 use crate::transport::{FlowError, FlowPlan, RealError};
 
@@ -108,7 +110,7 @@ impl Transport for Sctp {
             config: config.clone(),
             priorities: ends.plan.sctp.messages.priorities.clone(),
             moves: moves(ends)?,
-            roaming: ends.leaving.handover.and_then(|handover| roaming(ends, handover)),
+            journey: ends.leaving.handover.and_then(|handover| journey(ends, handover)),
         };
         let client = SctpClient::new(ends.client()?, opening, delivery(ends.plan));
         let server = SctpServer::new(ends.server()?);
@@ -150,19 +152,13 @@ fn moves(ends: &Ends<'_>) -> Result<Option<Move>, FlowError> {
     Ok(Some(Move { at: Instant::EPOCH + after.0, to }))
 }
 
-/// Returns what the client's host learns of its networks, and where the client then goes; `None` where it has no second one.
-fn roaming(ends: &Ends<'_>, handover: &Handover) -> Option<Box<Roaming>> {
+/// Returns when the client's host loses and finds its networks, and where the client then goes; `None` where it has no second one.
+fn journey(ends: &Ends<'_>, handover: &Handover) -> Option<Box<Journey>> {
     let [[old, new, ..], [_, peer, ..]] = ends.addresses.each_ref().map(Vec::as_slice) else { return None };
-    Some(Box::new(Roaming {
-        leaves: Some((Instant::EPOCH + handover.leaves_at(), *old)),
-        arrives: Some((Instant::EPOCH + handover.arrives_at(), *new)),
-        to: Some(*peer),
-        measures: matches!(
-            (handover.start_up, handover.coverage),
-            (StartUp::Probe { .. }, Coverage::Overlap(_))
-        ),
-        measured: None,
-        local: *new,
+    Some(Box::new(Journey {
+        leaves_at: Some(Instant::EPOCH + handover.leaves_at()),
+        arrives_at: Some(Instant::EPOCH + handover.arrives_at()),
+        roaming: Roaming::new(Addresses { old: *old, new: *new, peer: *peer }, handover),
     }))
 }
 

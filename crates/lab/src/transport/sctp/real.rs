@@ -1,12 +1,12 @@
 //! The workload over our SCTP, on real sockets.
 
 use core::time::Duration;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
 use sctp::{
     Association, AssociationConfig, AssociationStatistics, Delivery, Endpoint, EndpointConfig,
-    IncomingPolicy, Message, PayloadProtocolId, ReceivedMessage, SctpPort, StreamId,
+    IncomingPolicy, Message, PathId, PayloadProtocolId, ReceivedMessage, SctpPort, StreamId,
 };
 use sctp_io::Clock;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -14,23 +14,31 @@ use tokio::task::JoinSet;
 use workload::Lane;
 
 use super::carrier::Carrier;
-use super::config::{config, config_for_anybody};
+use super::config::{config, config_for_anybody, for_handover};
 use super::delivery;
+use super::roaming::{Addresses, NewPath, Roamer, Roaming};
 use crate::statistics::TransportCounts;
 use crate::traffic::{Server, ServerPlan};
 use crate::transport::{
-    Alarm, Arrived, Between, Errand, Expected, FlowRun, Listener, Listening, RealError, Serving, Stop, drive,
+    Alarm, Arrived, Between, Errand, Expected, FlowRun, Listener, Listening, Movement, Networks, Pipes,
+    RealError, Serving, Stop, drive,
 };
 
 /// Runs a load over an association, one lane a stream.
 pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
     // The endpoint drives the association until both are dropped.
     let (endpoint, association) = associate(&errand).await?;
-    let Errand { flow, plan, clock, stop, .. } = errand;
+    let Errand { flow, plan, to, reach, movement, clock, stop, .. } = errand;
     let delivery = delivery(flow);
     let alarm = Alarm::new(clock).map_err(RealError::socket("cannot open a timer"))?;
-    let (arrived, mut arrivals) = unbounded_channel();
+    let (arrived, arrivals) = unbounded_channel();
     let mut tasks = JoinSet::new();
+    if let Some(movement) = movement {
+        let addresses = Addresses { old: reach.local(to[0]), new: movement.local, peer: movement.peer };
+        let roaming = Roaming::new(addresses, &movement.handover);
+        let live = Live { endpoint: endpoint.clone(), association: association.clone() };
+        tasks.spawn(roam(live, roaming, movement, clock));
+    }
     tasks.spawn(read(association.clone(), arrived, clock));
     let ppid = PayloadProtocolId::new(plan.workload.payload_protocol());
     let mut outlets = Vec::with_capacity(usize::from(plan.lanes));
@@ -40,8 +48,7 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
         tasks.spawn(write(association.clone(), empty, requests));
         outlets.push(outlet);
     }
-    let driven = drive(plan, &outlets, &mut arrivals, alarm, stop).await;
-    drop(outlets);
+    let driven = drive(plan, Pipes { outlets, arrivals }, None, alarm, stop).await;
     tasks.abort_all();
     // A peer that does not answer any more must not hold up the results.
     let ended = tokio::time::timeout(SHUTDOWN_TIME, association.shutdown()).await;
@@ -55,6 +62,58 @@ pub(super) async fn load(errand: Errand<'_>) -> Result<FlowRun, RealError> {
         paths: Some(statistics.paths),
         capture_failure: endpoint.capture_failure(),
     })
+}
+
+/// An endpoint with its association, driven by the runtime.
+struct Live {
+    endpoint: Endpoint,
+    association: Association,
+}
+
+impl Roamer for Live {
+    fn lose(&mut self, local: IpAddr) {
+        self.endpoint.local_address_down(local);
+    }
+
+    fn find(&mut self, local: IpAddr) {
+        self.endpoint.local_address_up(local);
+        let _refused = self.association.add_local_address(local);
+    }
+
+    fn path_to(&self, peer: IpAddr) -> Option<NewPath> {
+        NewPath::among(self.association.statistics().paths, peer)
+    }
+
+    fn go_to(&mut self, path: PathId) -> bool {
+        self.association.set_primary(path).is_ok()
+    }
+
+    fn ask_for(&mut self, local: IpAddr) {
+        let _refused = self.association.request_peer_primary(local);
+    }
+}
+
+/// Takes the association along when its host moves, until it is over.
+async fn roam(mut live: Live, mut roaming: Roaming, mut movement: Movement, clock: Clock) {
+    let association = live.association.clone();
+    let mut known = Networks::AT_FIRST;
+    loop {
+        let wake = roaming.poll_timeout().map(|at| at.since(clock.now()));
+        tokio::select! {
+            networks = movement.changed() => {
+                if known.has_old && !networks.has_old {
+                    roaming.leave(&mut live);
+                }
+                if !known.has_new && networks.has_new {
+                    roaming.arrive(&mut live);
+                }
+                known = networks;
+            }
+            event = association.next_event() => if event.is_none() { return },
+            () = tokio::time::sleep(wake.unwrap_or_default()), if wake.is_some() => {}
+        }
+        roaming.go_on(clock.now(), &mut live);
+    }
 }
 
 /// Sends every request as a message like `empty`.
@@ -91,10 +150,13 @@ async fn read(association: Association, arrived: UnboundedSender<Arrived>, clock
 
 /// Opens an association with a server at all its addresses.
 async fn associate(errand: &Errand<'_>) -> Result<(Endpoint, Association), RealError> {
-    let Errand { flow, to, reach, carrier, own_port, capture, .. } = errand;
+    let Errand { flow, to, reach, movement, carrier, own_port, capture, .. } = errand;
     let refused = |because: String| RealError::Configuration { because };
     let port = |port: u16| SctpPort::try_from(port).map_err(|error| refused(error.to_string()));
     let mut config = config(flow).map_err(refused)?;
+    if let Some(movement) = movement {
+        for_handover(&mut config, &movement.handover).map_err(refused)?;
+    }
     let mut own = EndpointConfig::new(port(*own_port)?);
     own.incoming = IncomingPolicy::Refuse;
     let mut builder = Endpoint::builder(own);
@@ -102,10 +164,13 @@ async fn associate(errand: &Errand<'_>) -> Result<(Endpoint, Association), RealE
         builder = builder.capture(path);
     }
     if let Between::Link(local) = *reach {
+        let all: Vec<_> = [local].into_iter().chain(movement.as_ref().map(|it| it.local)).collect();
         let endpoint = match carrier {
-            Carrier::Udp(ports) => builder.bind(SocketAddr::new(local, ports.local)).await?,
-            Carrier::Ip => builder.bind_ip(&[local]).await?,
+            Carrier::Udp(ports) => builder.bind_addresses(&all, ports.local).await?,
+            Carrier::Ip => builder.bind_ip(&all).await?,
         };
+        // The network that is found later is not there yet.
+        movement.iter().for_each(|it| endpoint.local_address_down(it.local));
         let peer: Vec<_> = to.iter().map(|to| carrier.destination(to.ip())).collect();
         let association = endpoint.connect_with(&peer, port(to[0].port())?, config).await?;
         return Ok((endpoint, association));
@@ -127,7 +192,11 @@ async fn associate(errand: &Errand<'_>) -> Result<(Endpoint, Association), RealE
 pub(super) async fn listen(at: Listening<'_>) -> Result<Vec<Listener>, RealError> {
     let refused = |because: String| RealError::Configuration { because };
     let (association, clients) = match at.expected {
-        Expected::Flow(flow) => (config(flow).map_err(refused)?, Some(1)),
+        Expected::Flow { flow, handover } => {
+            let mut config = config(flow).map_err(refused)?;
+            handover.map_or(Ok(()), |handover| for_handover(&mut config, handover)).map_err(refused)?;
+            (config, Some(1))
+        }
         Expected::Anybody { profile, .. } => (config_for_anybody(profile), None),
     };
     let port = SctpPort::try_from(at.addresses[0].port()).map_err(|error| refused(error.to_string()))?;

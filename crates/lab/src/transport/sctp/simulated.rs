@@ -4,12 +4,13 @@ use core::net::IpAddr;
 
 use netsim::sctp::{Application, SctpHost};
 use sctp_core::{
-    AssociationConfig, AssociationId, Delivery, Destination, Endpoint, Event, Message, PathState,
+    AssociationConfig, AssociationId, Delivery, Destination, Endpoint, Event, Message, PathId,
     PayloadProtocolId, SctpPort, SendError, StreamId,
 };
 use virtual_time::Instant;
 
 use super::news::News;
+use super::roaming::{NewPath, Roamer, Roaming};
 use crate::statistics::{OneWay, TransportCounts};
 use crate::traffic::{Client, Server};
 use crate::transport::End;
@@ -24,7 +25,7 @@ pub(super) struct SctpClient {
     priorities: Vec<u16>,
     moves: Option<Move>,
     /// Boxed: hardly any client moves.
-    roaming: Option<Box<Roaming>>,
+    journey: Option<Box<Journey>>,
     /// The counters of the association when it ended.
     last_counts: Option<TransportCounts>,
 }
@@ -38,7 +39,7 @@ pub(super) struct Opening {
     /// The priorities of the first streams.
     pub(super) priorities: Vec<u16>,
     pub(super) moves: Option<Move>,
-    pub(super) roaming: Option<Box<Roaming>>,
+    pub(super) journey: Option<Box<Journey>>,
 }
 
 /// A move of the association to another network.
@@ -49,27 +50,50 @@ pub(super) struct Move {
     pub(super) to: IpAddr,
 }
 
-/// The movement of a client: the addresses that its host loses and gains, and the path that it takes then.
+/// The times at which a client's host loses and finds its networks, and what the client does then.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Roaming {
-    /// The host loses this address then; `None` afterwards.
-    pub(super) leaves: Option<(Instant, IpAddr)>,
-    /// The host can be reached at this address from then on; `None` afterwards.
-    pub(super) arrives: Option<(Instant, IpAddr)>,
-    /// The address of the peer on the path that becomes the primary one; `None` afterwards.
-    pub(super) to: Option<IpAddr>,
-    /// Whether both networks are there long enough to measure the new path before data goes there.
-    pub(super) measures: bool,
-    /// What it carries is known from then on; `None` before the path is confirmed.
-    pub(super) measured: Option<Instant>,
-    /// The own address that the peer is asked to send to.
-    pub(super) local: IpAddr,
+pub(super) struct Journey {
+    /// The host loses its old network then; `None` afterwards.
+    pub(super) leaves_at: Option<Instant>,
+    /// The host finds its new network then; `None` afterwards.
+    pub(super) arrives_at: Option<Instant>,
+    pub(super) roaming: Roaming,
+}
+
+/// The endpoint of a simulated host, now.
+struct Simulated<'a> {
+    now: Instant,
+    endpoint: &'a mut Endpoint,
+    id: AssociationId,
+}
+
+impl Roamer for Simulated<'_> {
+    fn lose(&mut self, local: IpAddr) {
+        self.endpoint.local_address_down(self.now, local);
+    }
+
+    fn find(&mut self, local: IpAddr) {
+        self.endpoint.local_address_up(self.now, local);
+        let _refused = self.endpoint.add_local_address(self.now, self.id, local);
+    }
+
+    fn path_to(&self, peer: IpAddr) -> Option<NewPath> {
+        NewPath::among(self.endpoint.association(self.id)?.statistics().paths, peer)
+    }
+
+    fn go_to(&mut self, path: PathId) -> bool {
+        self.endpoint.set_primary(self.now, self.id, path).is_ok()
+    }
+
+    fn ask_for(&mut self, local: IpAddr) {
+        let _refused = self.endpoint.request_peer_primary(self.now, self.id, local);
+    }
 }
 
 impl SctpClient {
     pub(super) fn new(client: Client, mut opening: Opening, delivery: Delivery) -> Self {
         let (priorities, moves) = (core::mem::take(&mut opening.priorities), opening.moves.take());
-        let roaming = opening.roaming.take();
+        let journey = opening.journey.take();
         Self {
             client,
             opening: Some(opening),
@@ -78,7 +102,7 @@ impl SctpClient {
             is_room: false,
             priorities,
             moves,
-            roaming,
+            journey,
             last_counts: None,
         }
     }
@@ -86,8 +110,8 @@ impl SctpClient {
     fn open(&mut self, now: Instant, endpoint: &mut Endpoint) {
         let Some(opening) = self.opening.take_if(|opening| opening.at <= now) else { return };
         // The network that is found later is not there yet.
-        if let Some((_, address)) = self.roaming.as_ref().and_then(|roaming| roaming.arrives) {
-            endpoint.local_address_down(now, address);
+        if let Some(journey) = &self.journey {
+            endpoint.local_address_down(now, journey.roaming.not_there_yet());
         }
         match endpoint.connect(now, &opening.to, opening.port, opening.config) {
             Ok(id) => self.id = Some(id),
@@ -117,47 +141,26 @@ impl SctpClient {
         }
     }
 
-    /// Tells the endpoint what its host learns of its networks, and goes to the new one as soon as the peer has answered there and, if
-    /// that is wanted, the path is measured.
+    /// Tells the endpoint what its host learns of its networks, and goes to the new one as soon as it may.
     fn roam(&mut self, now: Instant, endpoint: &mut Endpoint) {
-        let (Some(id), Some(roaming)) = (self.id, &mut self.roaming) else { return };
-        if let Some((_, address)) = roaming.leaves.take_if(|(at, _)| *at <= now) {
-            endpoint.local_address_down(now, address);
+        let (Some(id), Some(journey)) = (self.id, &mut self.journey) else { return };
+        let mut world = Simulated { now, endpoint, id };
+        if journey.leaves_at.take_if(|at| *at <= now).is_some() {
+            journey.roaming.leave(&mut world);
         }
-        if let Some((_, address)) = roaming.arrives.take_if(|(at, _)| *at <= now) {
-            endpoint.local_address_up(now, address);
-            let _refused = endpoint.add_local_address(now, id, address);
+        if journey.arrives_at.take_if(|at| *at <= now).is_some() {
+            journey.roaming.arrive(&mut world);
         }
-        let Some(to) = roaming.to.filter(|_| roaming.arrives.is_none()) else { return };
-        let paths = endpoint.association(id).map(|association| association.statistics().paths);
-        let Some(path) = paths.and_then(|paths| paths.into_iter().find(|path| path.address == to)) else {
-            return;
-        };
-        if roaming.measures && path.state == PathState::Active {
-            // The answers of the train come within a round trip, as far as the path is no narrower than makes a difference.
-            let round_trip = path.srtt.unwrap_or_default();
-            let measured = *roaming.measured.get_or_insert(now + round_trip + round_trip / 2);
-            if now < measured {
-                return;
-            }
-        }
-        // Until the path is confirmed it cannot be the primary one.
-        if endpoint.set_primary(now, id, path.path).is_ok() {
-            roaming.measured = None;
-            roaming.to = None;
-            // A peer that refuses keeps sending where it did, and finds out by itself.
-            let _refused = endpoint.request_peer_primary(now, id, roaming.local);
-        }
+        journey.roaming.go_on(now, &mut world);
     }
 
     /// Returns when the association is to be opened, or to move.
     fn own_timeout(&self) -> Option<Instant> {
         let opening = self.opening.as_ref().map(|opening| opening.at);
         let moves = self.moves.filter(|_| self.id.is_some()).map(|moves| moves.at);
-        let roaming = self.roaming.as_deref().filter(|_| self.id.is_some());
-        let roams = roaming.into_iter().flat_map(|roaming| [roaming.leaves, roaming.arrives]).flatten();
-        let measured = roaming.and_then(|roaming| roaming.measured);
-        opening.into_iter().chain(moves).chain(measured).chain(roams.map(|(at, _)| at)).min()
+        let journey = self.journey.as_deref().filter(|_| self.id.is_some()).into_iter();
+        let roams = journey.flat_map(|it| [it.leaves_at, it.arrives_at, it.roaming.poll_timeout()]);
+        opening.into_iter().chain(moves).chain(roams.flatten()).min()
     }
 
     fn offer(&mut self, now: Instant, endpoint: &mut Endpoint) {
@@ -203,7 +206,7 @@ impl Application for SctpClient {
                 self.client.fail(because);
             }
             News::Nothing => {
-                if self.roaming.is_some() {
+                if self.journey.is_some() {
                     self.roam(now, endpoint);
                 }
                 return;
@@ -215,7 +218,7 @@ impl Application for SctpClient {
     fn poll_timeout(&self) -> Option<Instant> {
         let client = self.client.poll_timeout();
         // Asked for after every packet: most clients are there already, and stay.
-        if self.opening.is_none() && self.moves.is_none() && self.roaming.is_none() {
+        if self.opening.is_none() && self.moves.is_none() && self.journey.is_none() {
             return client;
         }
         self.own_timeout().into_iter().chain(client).min()
@@ -224,7 +227,7 @@ impl Application for SctpClient {
     fn handle_timeout(&mut self, now: Instant, endpoint: &mut Endpoint) {
         self.open(now, endpoint);
         self.move_on(now, endpoint);
-        if self.roaming.is_some() {
+        if self.journey.is_some() {
             self.roam(now, endpoint);
         }
         self.client.handle_timeout(now);
