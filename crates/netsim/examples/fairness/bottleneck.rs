@@ -119,7 +119,8 @@ impl Cell {
         }
     }
 
-    fn world(&self, seed: u64) -> (World<Site>, [HostId; 2], LinkId) {
+    /// Returns the world of a run before anything has happened, the hosts of senders and of receivers, and the bottleneck.
+    pub(crate) fn world(&self, seed: u64) -> (World<Site>, [HostId; 2], LinkId) {
         let window_bytes = match self.obstacle {
             Obstacle::Queue(_) => 1 << 20,
             // Only the window ends the growth of a queue that takes all.
@@ -213,8 +214,8 @@ pub(crate) fn to_f64(count: u64) -> f64 {
 
 /// One side of the bottleneck: an end of every flow.
 #[derive(Default)]
-struct Site {
-    ends: Vec<End>,
+pub(crate) struct Site {
+    pub(crate) ends: Vec<End>,
     /// Flows that may have something to send.
     touched: BTreeSet<usize>,
 }

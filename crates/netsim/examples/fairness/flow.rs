@@ -20,27 +20,27 @@ pub(crate) struct End {
     pub(crate) received_bytes: u64,
     /// When it opens the flow; `None` for the end that waits.
     pub(crate) opens_at: Option<Instant>,
-    stack: Stack,
+    pub(crate) stack: Stack,
 }
 
 /// Both are of the same size in memory, about.
-enum Stack {
+pub(crate) enum Stack {
     Sctp(Box<Sctp>),
     Tcp(Box<Tcp>),
 }
 
-struct Sctp {
-    endpoint: Endpoint,
+pub(crate) struct Sctp {
+    pub(crate) endpoint: Endpoint,
     port: SctpPort,
     config: AssociationConfig,
-    id: Option<AssociationId>,
+    pub(crate) id: Option<AssociationId>,
     is_sender: bool,
     message_bytes: usize,
 }
 
-struct Tcp {
+pub(crate) struct Tcp {
     config: TcpConfig,
-    connection: Option<Connection>,
+    pub(crate) connection: Option<Connection>,
     initial_sequence: u32,
     is_sender: bool,
 }

@@ -1,16 +1,19 @@
 //! SCTP as it ships beside TCP over one bottleneck: who gets how much. docs/fairness.md reads the table.
 //!
 //! ```text
-//! cargo run --release -p netsim --example fairness [seconds of virtual time per run]
+//! cargo run --release -p netsim --example fairness [seconds of virtual time per run [runs=N] [part of a row's name]…]
+//! cargo run --release -p netsim --example fairness windows [seconds [part of a row's name]…]
 //! cargo run --release -p netsim --example fairness loss
 //! cargo run --release -p netsim --example fairness initial
 //! cargo run --release -p netsim --example fairness model
 //! cargo run --release -p netsim --example fairness queues
 //! ```
 //!
-//! The second prints what a flow carries that has a path with losses for itself; the third what ten packets at first do to others, beside
-//! RFC 9260's three; the fourth what a control with a model of the path carries where packets are lost by chance; the
-//! last what that one loses of its own making, and leaves to others, by queue.
+//! The first prints the rows whose names have all the parts in them, as in `20 runs=40 CUBIC '0.1 % loss' '8 + 8'`. The second prints how
+//! the windows of each flow went in the first run of these rows, as comma-separated values. The third prints what a flow carries that has
+//! a path with losses for itself; the fourth what ten packets at first do to others, beside RFC 9260's three; the fifth what a control with
+//! a model of the path carries where packets are lost by chance; the last what that one loses of its own making, and leaves to others, by
+//! queue.
 #![expect(clippy::print_stdout, reason = "a program that reports to a person")]
 #![expect(clippy::unwrap_used, reason = "its cells are its own: what fails is a mistake here")]
 
@@ -18,48 +21,39 @@ mod bottleneck;
 mod flow;
 mod initial;
 mod model;
+mod selection;
 mod summary;
+mod windows;
 
 use std::time::Duration;
 
-use bottleneck::{Cell, Obstacle};
+use bottleneck::Cell;
 use flow::{Algorithm, Messages};
+use selection::Selection;
 use summary::Summary;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let argument = std::env::args().nth(1);
-    if argument.as_deref() == Some("loss") {
-        print_lossy();
-        return Ok(());
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("loss") => print_lossy(),
+        Some("initial") => initial::print(),
+        Some("model") => model::print_lossy(),
+        Some("queues") => model::print_queues(),
+        Some("windows") => windows::print(&Selection::parse(&arguments[1..])?),
+        _ => print_shared(&Selection::parse(&arguments)?),
     }
-    if argument.as_deref() == Some("model") {
-        model::print_lossy();
-        return Ok(());
-    }
-    if argument.as_deref() == Some("queues") {
-        model::print_queues();
-        return Ok(());
-    }
-    if argument.as_deref() == Some("initial") {
-        initial::print();
-        return Ok(());
-    }
-    let seconds = argument.as_deref().unwrap_or("60").parse()?;
+    Ok(())
+}
+
+/// Prints what the flows of each cell get that is selected.
+fn print_shared(selection: &Selection) {
     println!(
         "| window | RTT | bottleneck | flows | SCTP Mbit/s | TCP Mbit/s | SCTP/TCP (95 %) | Jain | timeouts SCTP, TCP |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    for algorithm in [Algorithm::Halving, Algorithm::Cubic, Algorithm::Westwood] {
-        for millis in [20, 100] {
-            for obstacle in OBSTACLES {
-                for flows in [1, 2, 8] {
-                    let cell = Cell::shared(algorithm, Duration::from_millis(millis), obstacle, flows);
-                    println!("{}", line(&cell, Duration::from_secs(seconds)));
-                }
-            }
-        }
+    for cell in selection.cells() {
+        println!("{}", line(&cell, selection.runs, selection.measured));
     }
-    Ok(())
 }
 
 /// MB/s over ten seconds, slow start included, and what that is of Linux's TCP.
@@ -88,26 +82,12 @@ fn print_lossy() {
     }
 }
 
-fn line(cell: &Cell, measured: Duration) -> String {
-    let summary = Summary::of(cell, measured);
-    let window = match cell.algorithm {
-        Algorithm::Halving => "RFC 9260 / NewReno",
-        Algorithm::Cubic => "CUBIC / CUBIC",
-        Algorithm::Linux => "CUBIC / Linux",
-        Algorithm::Westwood => "Westwood+ / CUBIC",
-        Algorithm::Bbr => "BBR / CUBIC",
-        Algorithm::BbrAlike => "BBR / BBR",
-    };
-    let bottleneck = match cell.obstacle {
-        Obstacle::Queue(packets) | Obstacle::Path { queue: packets, .. } => format!("queue of {packets}"),
-        Obstacle::Loss(share) | Obstacle::LossAlone(share) => format!("{} % loss", share * 100.0),
-    };
+fn line(cell: &Cell, runs: u64, measured: Duration) -> String {
+    let summary = Summary::of(cell, runs, measured);
     let [from, to] = summary.ratio_between;
     format!(
-        "| {window} | {} ms | {bottleneck} | {} + {} | {:.2} | {:.2} | {:.2} ({from:.2}–{to:.2}) | {:.3} | {:.1}, {:.1} |",
-        cell.rtt.as_millis(),
-        cell.flows[0],
-        cell.flows[1],
+        "| {} | {:.2} | {:.2} | {:.2} ({from:.2}–{to:.2}) | {:.3} | {:.1}, {:.1} |",
+        selection::name(cell),
         summary.sctp_mbits,
         summary.tcp_mbits,
         summary.ratio,
@@ -118,10 +98,3 @@ fn line(cell: &Cell, measured: Duration) -> String {
 }
 
 const LOSSY_RUNS: u64 = 40;
-const OBSTACLES: [Obstacle; 5] = [
-    Obstacle::Queue(50),
-    Obstacle::Queue(10),
-    Obstacle::Loss(0.0),
-    Obstacle::Loss(0.001),
-    Obstacle::Loss(0.01),
-];
