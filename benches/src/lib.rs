@@ -10,6 +10,7 @@
 //! | `loopback` | throughput, cost and latency over sockets, beside the kernel's TCP and UDP |
 //! | `simulator` | events and packets per second of the simulator |
 //! | `thin` | the share of a processor that a receiver of 1,000 messages a second takes |
+//! | `crowd` | many associations on one endpoint: response times of those that are active, and what the others cost |
 //! | `handles` | instructions per message over `sctp`, with handles of streams and without |
 //! | `instructions` | instructions per packet, counted by valgrind and held against a table |
 //!
@@ -17,6 +18,7 @@
 
 pub mod clock;
 pub mod counting;
+pub mod crowd;
 pub mod handles;
 pub mod load;
 pub mod pair;
