@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use sctp_core::InitialWindow;
+
 use crate::bottleneck::{Cell, Obstacle};
 use crate::flow::Algorithm;
 
@@ -11,18 +13,26 @@ pub(crate) struct Selection {
     pub(crate) measured: Duration,
     /// The number of runs of each cell, with seeds of their own.
     pub(crate) runs: u64,
+    /// The window that SCTP begins with.
+    initial_window: InitialWindow,
     /// All of these stand in the name of a row.
     parts: Vec<String>,
 }
 
 impl Selection {
-    /// Reads seconds, then, in any order, `runs=N` and parts of the names of rows. Without arguments all rows, for a minute each.
+    /// Reads seconds, then, in any order, `runs=N`, `ten` (packets at first) and parts of the names of rows. Without arguments all rows, for a minute each.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, Box<dyn std::error::Error>> {
         let seconds = arguments.first().map_or(Ok(SECONDS), |seconds| seconds.parse())?;
-        let mut selection = Self { measured: Duration::from_secs(seconds), runs: RUNS, parts: Vec::new() };
+        let mut selection = Self {
+            measured: Duration::from_secs(seconds),
+            runs: RUNS,
+            initial_window: InitialWindow::Rfc9260,
+            parts: Vec::new(),
+        };
         for argument in arguments.iter().skip(1) {
             match argument.strip_prefix("runs=") {
                 Some(runs) => selection.runs = runs.parse()?,
+                None if argument == "ten" => selection.initial_window = InitialWindow::TenPackets,
                 None => selection.parts.push(argument.clone()),
             }
         }
@@ -32,11 +42,13 @@ impl Selection {
         Ok(selection)
     }
 
-    pub(crate) fn cells(&self) -> impl Iterator<Item = Cell> {
-        all().into_iter().filter(|cell| {
+    pub(crate) fn cells(&self) -> Vec<Cell> {
+        let is_wanted = |cell: &Cell| {
             let name = name(cell);
             self.parts.iter().all(|part| name.contains(part.as_str()))
-        })
+        };
+        let all = all().into_iter().filter(is_wanted);
+        all.map(|cell| Cell { initial_window: self.initial_window, ..cell }).collect()
     }
 }
 
