@@ -52,6 +52,14 @@ fn sctp_and_tcp_share_a_bottleneck_within_a_quarter() {
     }
 }
 
+/// Losses are seconds apart there, and the queue that takes all makes round trips of seconds: what has grown in slow start stays for
+/// long, and so does what a needless cut has cost.
+#[test]
+fn many_flows_keep_their_share_where_losses_are_rare_and_the_queue_has_no_end() {
+    let shares = shares(Algorithm::Cubic, Obstacle::Loss(0.001), 8);
+    assert!((0.8..=1.25).contains(&shares.ratio) && shares.jain >= 0.9, "{shares:?}");
+}
+
 /// Four packets a flow fill the path and its queue: SCTP keeps four after a loss (RFC 9260 §7.2.3), TCP two (RFC 5681
 /// §3.1). So SCTP has more, but not twice as much.
 #[test]

@@ -117,7 +117,8 @@ impl Sender {
     }
 
     /// RFC 8985 §7.4.2: a probe that was acknowledged and, a round trip after it was sent, not reported as a duplicate
-    /// has repaired a loss.
+    /// has repaired a loss. That is no shorter than the latest one, behind which the smoothed one falls where a queue builds up:
+    /// what is acknowledged after so long was sent after the probe, and the report would have come before.
     pub(super) fn settle_probes(
         &mut self,
         now: Instant,
@@ -131,8 +132,11 @@ impl Sender {
         let (recoveries, highest) = (&mut self.recoveries, self.outstanding.next_tsn().previous());
         let redundancy = self.redundancy.as_deref();
         let is_copy = |tsn: Tsn| redundancy.is_some_and(|redundancy| redundancy.explains(tsn));
+        let rack = &self.rack;
         self.probes.retain(|probe| {
-            let fate = fate(probe, now, (sack, is_copy), paths);
+            let smoothed = paths.path(probe.path).rto.srtt().unwrap_or_default();
+            let latest = rack.latest_rtt(probe.path).unwrap_or_default();
+            let fate = fate(probe, now, (sack, is_copy), [smoothed, latest]);
             if fate == Fate::Repaired && !recoveries.is_recovering(probe.path) {
                 recoveries.begin(probe.path, highest);
                 trace::tail_loss_probe_repaired(probe.path);
@@ -147,13 +151,12 @@ fn fate(
     probe: &TailLossProbe,
     now: Instant,
     (sack, is_copy): (&Sack<'_>, impl Fn(Tsn) -> bool),
-    paths: &PathSet,
+    [smoothed, latest]: [Duration; 2],
 ) -> Fate {
     let mut duplicates = sack.duplicate_tsns().take(DUPLICATES_HEARD);
     if duplicates.any(|tsn| !probe.highest.precedes(tsn) && !is_copy(tsn)) {
         return Fate::Needless;
     }
-    let round_trip = paths.path(probe.path).rto.srtt().unwrap_or_default();
-    let is_settled = probe.answered_at.is_some_and(|at| now.since(at) >= round_trip / 4);
-    if is_settled && now.since(probe.sent_at) >= round_trip { Fate::Repaired } else { Fate::Open }
+    let is_settled = probe.answered_at.is_some_and(|at| now.since(at) >= smoothed / 4);
+    if is_settled && now.since(probe.sent_at) >= smoothed.max(latest) { Fate::Repaired } else { Fate::Open }
 }

@@ -81,11 +81,7 @@ impl Outbound {
             srtt: path.rto.srtt().unwrap_or_default(),
             newest_sent_at: acked.newest,
             rtt: outcome.rtt.iter().find(|(of, _)| *of == acked.path).map(|&(_, rtt)| rtt),
-            latest_rtt: if path.congestion.wants_round_trip(acked.flight_before) {
-                self.sender.latest_rtt(acked.path)
-            } else {
-                None
-            },
+            latest_rtt: self.sender.latest_rtt(acked.path),
             min_rtt: path.rto.min_rtt().unwrap_or_default(),
             is_paced: path.congestion.is_paced(),
             is_held: false,

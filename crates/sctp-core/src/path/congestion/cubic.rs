@@ -36,7 +36,8 @@ impl CongestionControl for Cubic {
         let acknowledged = cubic::Acknowledged {
             now: acked.now,
             bytes: octets(bytes),
-            srtt: acked.srtt,
+            // How far the window looks ahead (RFC 9438 §4.2): TCP's smoothed round trip follows each acknowledgment.
+            srtt: acked.present_rtt(),
             is_window_used: acked.flight_before >= length(self.curve.cwnd()),
         };
         match acked.latest_rtt {

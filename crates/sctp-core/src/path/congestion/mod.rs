@@ -103,8 +103,7 @@ pub(crate) struct Acknowledged {
     pub(crate) newest_sent_at: Instant,
     /// The round trip that this SACK measured.
     pub(crate) rtt: Option<Duration>,
-    /// The round trip of what was sent last of all that has arrived, where the path [wants it](Congestion::wants_round_trip) and losses are
-    /// found by time.
+    /// The round trip of what was sent last of all that has arrived, where losses are found by time.
     pub(crate) latest_rtt: Option<Duration>,
     /// The shortest round trip of the path lately; zero before the first measurement.
     pub(crate) min_rtt: Duration,
@@ -115,6 +114,13 @@ pub(crate) struct Acknowledged {
 }
 
 impl Acknowledged {
+    /// Returns the round trip as it is now. One measurement for each round trip, an eighth of which counts (RFC 9260 §6.3.1 (C3),
+    /// (C4)), leaves the smoothed one far behind while a queue builds up.
+    #[inline]
+    pub(crate) fn present_rtt(&self) -> Duration {
+        self.latest_rtt.map_or(self.srtt, |latest| latest.max(self.srtt))
+    }
+
     /// Returns by how many octets slow start enlarges the window where not SACKs are counted but what they
     /// acknowledge: a peer may answer many packets with one SACK. Without pacing it is at most
     /// [`UNPACED_PACKETS`] (RFC 9406 §4.2).

@@ -154,13 +154,15 @@ impl PipeAck {
         if acked.srtt.is_zero() {
             return;
         }
-        let period = (acked.srtt * 3).max(SAMPLING_PERIOD_MIN) / PERIODS;
+        // What comes back in less than a round trip is less than the window, however well that is used.
+        let round_trip = acked.present_rtt();
+        let period = (round_trip * 3).max(SAMPLING_PERIOD_MIN) / PERIODS;
         self.period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
         self.forget_old(acked.now);
         let next = Sample { begun: acked.now, bytes: count(acked.bytes), window: count(window.cwnd) };
         let sample = self.sample.unwrap_or(Sample { bytes: 0, ..next });
         let Sample { begun, bytes, window } = sample;
-        if acked.now.since(begun) < acked.srtt {
+        if acked.now.since(begun) < round_trip {
             self.sample = Some(Sample { bytes: bytes.saturating_add(next.bytes), ..sample });
             return;
         }
@@ -272,6 +274,19 @@ mod tests {
         }
         validation.pipe_ack.forget_old(Instant::from_millis(10_000));
         assert!(!validation.is_validated(window(cwnd)));
+    }
+
+    /// A queue has made the round trip three times as long as the smoothed one says: a third of the window comes back in that time.
+    #[test]
+    fn window_that_is_used_is_validated_while_a_queue_builds_up() {
+        let mut validation = Validation::default();
+        for millis in (0..=1200).step_by(10) {
+            let latest_rtt = Some(3 * RTT);
+            let acked = Acknowledged { latest_rtt, ..acked(millis, 1000) };
+            assert_eq!(validation.on_acknowledged(&acked, window(30_000), FLOOR), None);
+        }
+        assert!(validation.is_validated(window(30_000)));
+        assert_eq!(validation.on_loss(30_000, window(30_000), FLOOR), None);
     }
 
     /// RFC 7661 §4.4.3.

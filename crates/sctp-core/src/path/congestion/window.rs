@@ -475,16 +475,6 @@ impl Congestion {
         }
     }
 
-    /// Returns whether the round trip of what is acknowledged now counts: only that of a full window, until the first slow start is over, or
-    /// always for a model of the path.
-    #[inline]
-    pub(crate) fn wants_round_trip(&self, flight_before: usize) -> bool {
-        let CongestionWindow { cwnd, ssthresh } = self.window();
-        let is_of_full_window =
-            (flight_before >= cwnd || self.is_held) && ssthresh == CongestionWindow::NO_THRESHOLD;
-        is_of_full_window || self.controller.model().is_some()
-    }
-
     /// Losses found through SACKs. The caller makes sure it happens once per Fast Recovery.
     pub(crate) fn on_loss(&mut self) {
         if self.retreat() {

@@ -190,6 +190,23 @@ fn answered_probe_is_a_recovery_and_a_duplicate_is_not() {
     assert!(answered(&[0]).is_empty());
 }
 
+/// A round trip has grown to three times the smoothed one: a probe comes too soon, and the report that it was needless comes a
+/// present round trip after it.
+#[test]
+fn answered_probe_is_no_recovery_before_its_duplicate_can_have_been_reported() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    bench.send_apart(1, 25);
+    bench.send_apart(1, 15);
+    assert_eq!(bench.write_probe().len(), 1);
+    bench.pass(20);
+    assert!(bench.sack(1, &[]).unwrap().repaired.is_empty());
+    bench.pass(25);
+    let outcome = bench.sack(2, &[]).unwrap();
+    assert!(outcome.repaired.is_empty(), "the probe was sent 45 ms ago, and a round trip takes 60");
+    bench.pass(15);
+    assert!(bench.sack_with(2, WINDOW, &[], &[0]).unwrap().repaired.is_empty());
+}
+
 /// RFC 9260 §6.3.3 (E3).
 #[test]
 fn timeout_declares_everything_in_flight_lost_and_nothing_that_arrived() {
