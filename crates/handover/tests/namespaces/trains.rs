@@ -38,7 +38,8 @@ fn move_to_wlan(handing: &'static str, fixed: StartUp) -> Option<(Vec<Report>, u
             talk.goes_on().await;
             world.join(WLAN);
             let mut reports = Vec::new();
-            let moved = Report::Answered { action: Action::SetPrimary(address(WLAN)), outcome: AddressOutcome::Done };
+            let moved =
+                Report::Answered { action: Action::SetPrimary(address(WLAN)), outcome: AddressOutcome::Done };
             while reports.last() != Some(&moved) {
                 reports.push(mover.next().await.unwrap());
             }
