@@ -44,8 +44,8 @@ fn losses_by_chance_leave_the_rate_nearly_as_it_is() {
     let mut pair = long(CongestionAlgorithm::Bbr, "1%");
     let model = transfer(&mut pair, 2000);
     let cubic = transfer(&mut long(CongestionAlgorithm::Cubic, "1%"), 2000);
-    assert!(model < 4500, "{model} ms");
-    assert!(cubic > 3 * model, "{cubic} and {model} ms");
+    assert!(model < 3500, "{model} ms");
+    assert!(2 * cubic > 3 * model, "{cubic} and {model} ms");
     assert_eq!(pair.side(End::Right).received.len(), 2000);
 }
 
@@ -64,7 +64,7 @@ fn no_queue_is_kept_and_nothing_lost_once_the_path_is_known() {
         assert!(pair.now_ms() < 60_000, "it ends");
     }
     // A quarter more is sent for a few round trips, now and then.
-    assert!(longest < ms(140), "{longest:?}");
+    assert!(longest < ms(150), "{longest:?}");
     assert_eq!(pair.statistics(End::Left).sender.retransmissions, before);
 }
 
