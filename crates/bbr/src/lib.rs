@@ -109,7 +109,7 @@ struct Before {
     bounds: Bounds,
 }
 
-/// A packet that leaves.
+/// A packet that leaves, and what is in flight then.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// The time at which it leaves.

@@ -16,9 +16,9 @@ pub(crate) enum Phase {
     Startup,
     /// The queue that this made is drained.
     Drain,
-    /// Less is sent than the path delivers, so that its queue drains.
+    /// Packets leave more slowly than the path delivers, so that its queue drains.
     Down,
-    /// As much is sent as the path delivers, and room is left to others.
+    /// Packets leave as fast as the path delivers, and room is left to others.
     Cruise,
     /// The room is filled, so that losses of what follows mean what they seem to.
     Refill,
@@ -118,7 +118,7 @@ impl Bbr {
         }
     }
 
-    /// Too much was lost of what left while probing.
+    /// Takes in that too much was lost of what left while probing.
     pub(crate) fn on_too_much(&mut self, now: Instant, sample: &Sample) {
         self.cycle.judged();
         if !sample.is_limited {
