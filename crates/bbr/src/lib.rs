@@ -278,12 +278,7 @@ impl Bbr {
     /// The last losses, or the last timeout, were none: window and bounds are at least what they were.
     pub fn on_spurious(&mut self) {
         let Some(before) = self.before.take() else { return };
-        self.cwnd = self.cwnd.max(before.cwnd);
-        self.bounds = Bounds {
-            high: self.bounds.high.max(before.bounds.high),
-            low: self.bounds.low.max(before.bounds.low),
-            rate: self.bounds.rate.max(before.bounds.rate),
-        };
+        (self.cwnd, self.bounds) = before.restored(self.cwnd, &self.bounds);
     }
 
     fn remember(&mut self) {
@@ -344,7 +339,7 @@ impl Bbr {
     }
 
     fn least_window(&self) -> u64 {
-        LEAST_SEGMENTS * self.sizes.segment
+        self.sizes.least_window()
     }
 
     fn set_pacing_rate(&mut self, rtt: Option<Duration>) {
@@ -385,6 +380,24 @@ impl Bbr {
 
     fn probe_rtt_window(&self) -> u64 {
         self.product(self.rate(), PROBE_RTT_GAIN).max(self.least_window())
+    }
+}
+
+impl Sizes {
+    fn least_window(self) -> u64 {
+        LEAST_SEGMENTS * self.segment
+    }
+}
+
+impl Before {
+    /// Returns what the window and the bounds are at least when the loss was none.
+    fn restored(&self, cwnd: u64, bounds: &Bounds) -> (u64, Bounds) {
+        let bounds = Bounds {
+            high: bounds.high.max(self.bounds.high),
+            low: bounds.low.max(self.bounds.low),
+            rate: bounds.rate.max(self.bounds.rate),
+        };
+        (cwnd.max(self.cwnd), bounds)
     }
 }
 

@@ -78,6 +78,13 @@ pub(crate) struct Drained {
     is_restart: bool,
 }
 
+impl Drained {
+    /// Returns whether little was in flight for long enough.
+    fn is_over(&self, now: Instant) -> bool {
+        self.until.is_some_and(|until| now > until)
+    }
+}
+
 /// News of an acknowledgment beyond its sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct News {
@@ -242,7 +249,7 @@ impl Bbr {
     }
 
     fn end_probe_rtt_if_due(&mut self, now: Instant) {
-        if self.drained.until.is_none_or(|until| now <= until) {
+        if !self.drained.is_over(now) {
             return;
         }
         self.round_trip.on_probed(now);
