@@ -41,7 +41,7 @@ impl World {
     fn raw(&mut self, octets: &[u8], peer: &str) -> Vec<Vec<u8>> {
         match self.service.handle(self.now, octets, peer.parse().unwrap(), Via::Tcp) {
             Outcome::Answer(answers) => answers,
-            other => panic!("{other:?}"),
+            other @ (Outcome::Update(_) | Outcome::Nothing) => panic!("{other:?}"),
         }
     }
 
