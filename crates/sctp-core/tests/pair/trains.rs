@@ -21,7 +21,9 @@ fn watching(start_up: StartUp, mask: EventMask) -> Pair {
     });
     setup = setup.homes(&["10.0.0.1", NEW], &["10.0.0.2"]).telling(1);
     (setup.request.delay, setup.response.delay) = (ms(50), ms(50));
-    let mut pair = setup.connected();
+    let mut pair = setup.build();
+    pair.connect();
+    pair.run_ms(2000);
     show(&mut pair, 30);
     pair
 }
