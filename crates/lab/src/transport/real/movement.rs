@@ -45,7 +45,7 @@ impl Movement {
     /// Waits until the host is in its new network; for ever if it does not get there.
     pub(crate) async fn arrival(&mut self) {
         if self.networks.wait_for(|networks| networks.has_new).await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }
