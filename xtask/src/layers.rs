@@ -6,7 +6,7 @@
 //! L3      lab, simco-agent, handover ─► sctp
 //! L2      call-core, data-channel, netsim, emulator, sctp-io, nft-filter, interface-watch, daemon
 //! L1      sctp-core, tcp-core, simco, sip, mobility, workload
-//! L0      sctp-wire, bbr, cubic, netem, models ─► virtual-time
+//! L0      sctp-wire, congestion, netem, models ─► virtual-time
 //! ```
 //!
 //! A normal or build dependency goes to a strictly lower [`rank`]; the two permitted steps within a layer are
@@ -19,11 +19,10 @@ use crate::sources::{Rust, Source, Sources};
 use crate::workspace::{Member, Tree, Workspace, WorkspaceError, crate_name};
 
 /// Crates below `crates/`, lowest first. Equal ranks may not use each other.
-const RANKS: [(&str, u8); 25] = [
+const RANKS: [(&str, u8); 24] = [
     ("headway-virtual-time", 0),
     ("sctp-wire", 1),
-    ("headway-bbr", 1),
-    ("headway-cubic", 1),
+    ("headway-congestion", 1),
     ("netem", 1),
     ("models", 1),
     ("sctp-core", HIGHEST_CORE),

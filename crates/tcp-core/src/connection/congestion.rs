@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use cubic::{Acknowledged, Cubic, Measured};
+use congestion::cubic::{Acknowledged, Cubic, Measured};
 use virtual_time::Instant;
 
 use super::linux_cubic::LinuxCubic;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use bbr::{Acknowledged, Bbr, Lost, Sent};
+use congestion::bbr::{Acknowledged, Bbr, Lost, Sent};
 use virtual_time::Instant;
 
 /// A model of the path, and when it lets something leave.

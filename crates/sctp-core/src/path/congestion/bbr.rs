@@ -1,4 +1,4 @@
-//! BBRv3 (draft-ietf-ccwg-bbr) for SCTP: the model is the crate `bbr`'s, the units are those of RFC 9260 §7.2.
+//! BBRv3 (draft-ietf-ccwg-bbr) for SCTP: the model is the crate `congestion`'s, the units are those of RFC 9260 §7.2.
 //!
 //! The model keeps what it has to know of packets on their way by the time at which they left, which chunks carry anyway: nothing is added to a chunk. Losses
 //! are told chunk by chunk as they are found, one T3-rtx finds as a timeout alone.
@@ -8,6 +8,7 @@
 
 use core::time::Duration;
 
+use ::congestion::bbr;
 use virtual_time::Instant;
 
 use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity};

@@ -1,4 +1,6 @@
-//! CUBIC (RFC 9438) for SCTP: the algorithm is the crate `cubic`'s, the units are those of RFC 9260 §7.2.
+//! CUBIC (RFC 9438) for SCTP: the algorithm is the crate `congestion`'s, the units are those of RFC 9260 §7.2.
+
+use ::congestion::cubic;
 
 use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity};
 

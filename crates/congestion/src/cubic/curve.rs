@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use virtual_time::Instant;
 
-use crate::Acknowledged;
+use super::Acknowledged;
 
 /// One stage: from a reduction, or the end of slow start, to the next.
 #[derive(Clone, Debug)]
