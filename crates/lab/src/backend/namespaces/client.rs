@@ -13,7 +13,7 @@ use super::links::{Links, Order};
 use super::{CLIENT_PORT, FIRST_PORT, ScenarioRun, carrier};
 use crate::stop::StopSignal;
 use crate::traffic::ClientPlan;
-use crate::transport::{Between, Errand, FlowPlan, FlowRun, FlowSeed, Movement, RealError};
+use crate::transport::{Between, Carrier, Errand, FlowPlan, FlowRun, FlowSeed, Movement, RealError};
 
 /// Runs the clients of the whole batch at the same time, on hosts that move as they are ordered; by run, then by flow.
 pub(super) fn run(
@@ -39,8 +39,14 @@ pub(super) fn run(
                 let plan = plan.map_err(|error| error.to_string())?;
                 // Real time is not long enough for samples to fill the memory, and they tell what was late.
                 let plan = ClientPlan { keeps_samples: true, ..plan };
-                let own =
-                    Own { flow: flow.clone(), plan, number, link: link.clone(), movement: movement.clone() };
+                let own = Own {
+                    flow: flow.clone(),
+                    plan,
+                    number,
+                    link: link.clone(),
+                    carrier: carrier(links[at], number),
+                    movement: movement.clone(),
+                };
                 let stop = stop.clone();
                 let done = async move { (at, number, load(own, clock, &stop).await) };
                 tasks.spawn(done.instrument(run.span.clone()));
@@ -67,11 +73,12 @@ struct Own {
     /// The number of the flow in its run, from 1.
     number: u8,
     link: SideLink,
+    carrier: Carrier,
     movement: Option<Movement>,
 }
 
 async fn load(own: Own, clock: Clock, stop: &StopSignal) -> Result<FlowRun, RealError> {
-    let Own { flow, plan, number, link, movement } = own;
+    let Own { flow, plan, number, link, carrier, movement } = own;
     let to = [SocketAddr::new(IpAddr::V4(link.peer_v4), FIRST_PORT + u16::from(number) - 1)];
     let errand = Errand {
         flow: &flow,
@@ -79,7 +86,7 @@ async fn load(own: Own, clock: Clock, stop: &StopSignal) -> Result<FlowRun, Real
         to: &to,
         reach: Between::Link(IpAddr::V4(link.local_v4)),
         movement,
-        carrier: carrier(number),
+        carrier,
         own_port: CLIENT_PORT,
         capture: None,
         clock,

@@ -191,11 +191,16 @@ pub(crate) const MOST_RUNS: usize = MOST_LINKS as usize;
 /// The links that scenarios have; those that clients move to are numbered from here on.
 const MOST_LINKS: u8 = 64;
 
-/// Returns what carries SCTP of a flow: UDP, at a port of its own at both ends (RFC 6951).
-fn carrier(number: u8) -> Carrier {
-    let port = FIRST_ENCAPSULATION_PORT + u16::from(number) - 1;
+/// Returns what carries SCTP of a flow: UDP, at a port of its own at both ends (RFC 6951). Of a run whose client moves
+/// no other run has the port: an endpoint at two addresses has it at all of its host.
+fn carrier(links: Links, number: u8) -> Carrier {
+    let moving = if links.new.is_some() { u16::from(links.own) * PORTS_OF_RUN } else { 0 };
+    let port = FIRST_ENCAPSULATION_PORT + moving + u16::from(number) - 1;
     Carrier::Udp(EncapsulationPorts { local: port, remote: port })
 }
+
+/// The ports that a run whose client moves has for its flows: those of all runs end below the ports that the system gives away.
+const PORTS_OF_RUN: u16 = 256;
 
 /// Port of the first flow's server; the others follow.
 const FIRST_PORT: u16 = 5007;

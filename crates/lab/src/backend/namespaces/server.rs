@@ -70,7 +70,7 @@ async fn listen_all(batch: &[ScenarioRun], side: &SideContext) -> Result<Vec<Ope
                 all.map(|link| SocketAddr::new(IpAddr::V4(link.local_v4), port)).collect();
             let listening = Listening {
                 addresses: &addresses,
-                carrier: carrier(number),
+                carrier: carrier(links, number),
                 expected: Expected::Flow { flow, handover: run.scenario.handover.as_ref() },
                 capture: None,
             };
