@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::thread;
 use std::time::{Duration, Instant as Clock};
 
 use bytes::Bytes;
@@ -90,11 +89,25 @@ impl Clients {
         let until = Clock::now() + time;
         while Clock::now() < until {
             if !self.turn()? {
-                thread::sleep(NAP);
+                self.rest()?;
             }
         }
         self.echoes.clear();
         Ok(())
+    }
+
+    /// Waits until something comes to the first socket, for a moment at most.
+    fn rest(&mut self) -> Result<(), Failure> {
+        let Some(socket) = self.sockets.first() else { return Ok(()) };
+        socket.set_read_timeout(Some(NAP))?;
+        socket.set_nonblocking(false)?;
+        let waited = socket.peek_from(&mut self.buffer);
+        socket.set_nonblocking(true)?;
+        match waited {
+            Ok(_) => Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Sends `rate` requests a second, at random times, over the first `active` associations in turn; returns the response times of

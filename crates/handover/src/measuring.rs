@@ -47,7 +47,7 @@ impl Measuring {
         self.told.remove(&address);
     }
 
-    /// Data is to move to an address. Returns whether that waits; a change that waited before is forgotten.
+    /// Returns whether a move of data to an address waits from now on; a change that waited before is forgotten.
     pub(crate) fn begin(&mut self, now: Instant, to: IpAddr) -> bool {
         self.waiting = self.is_awaited(now, to).then_some(to);
         self.waiting.is_some()

@@ -23,7 +23,7 @@ pub enum Report {
     Answered {
         /// The action that the peer was asked for.
         action: Action,
-        /// What became of it, with the cause that the peer gave where it refused.
+        /// The outcome of the request, with the cause that the peer gave where it refused.
         outcome: AddressOutcome,
     },
     /// The association would not ask the peer. It counts as refused.

@@ -19,7 +19,7 @@
 //!
 //! ```
 //! use core::time::Duration;
-//! use congestion::bbr::{Acknowledged, Bbr, Sent};
+//! use congestion::bbr::{Acknowledgment, Bbr, Sent};
 //! use virtual_time::Instant;
 //!
 //! // A path of 10 Mbit/s and 20 ms: a packet of 1250 octets takes a millisecond of it.
@@ -29,7 +29,7 @@
 //!     if let Some(sent) = ms.checked_sub(20) {
 //!         let sent_at = Instant::from_millis(sent);
 //!         let rtt = Some(Duration::from_millis(20));
-//!         bbr.on_acknowledged(&Acknowledged { sent_at, rtt, ..Acknowledged::new(now, 1250, 19 * 1250) });
+//!         bbr.on_acknowledged(&Acknowledgment { sent_at, rtt, ..Acknowledgment::new(now, 1250, 19 * 1250) });
 //!     }
 //!     bbr.on_sent(&Sent { now, bytes: 1250, flight: ms.min(19) * 1250 });
 //! }
@@ -120,7 +120,7 @@ pub struct Sent {
 
 /// News that an acknowledgment brings.
 #[derive(Clone, Copy, Debug)]
-pub struct Acknowledged {
+pub struct Acknowledgment {
     /// The time at which the acknowledgment came.
     pub now: Instant,
     /// Octets acknowledged for the first time.
@@ -139,7 +139,7 @@ pub struct Acknowledged {
     pub is_recovering: bool,
 }
 
-impl Acknowledged {
+impl Acknowledgment {
     /// Creates an acknowledgment of so many octets that leaves so many in flight; sent just now, of a sender with more to send whose window was not full.
     #[must_use]
     pub const fn new(now: Instant, bytes: u64, flight: u64) -> Self {
@@ -227,7 +227,7 @@ impl Bbr {
     }
 
     /// Takes in an acknowledgment of something new: model, window and rate follow.
-    pub fn on_acknowledged(&mut self, acked: &Acknowledged) {
+    pub fn on_acknowledged(&mut self, acked: &Acknowledgment) {
         let shortest = self.round_trip.shortest().unwrap_or_default();
         let sample = self.delivery.on_acknowledged(acked.now, acked.bytes, acked.sent_at, shortest);
         if acked.is_limited {
@@ -284,7 +284,7 @@ impl Bbr {
     }
 
     /// Acts on the losses of the round that this sample ends.
-    fn on_loss_round(&mut self, acked: &Acknowledged, sample: &Sample, is_start: bool) {
+    fn on_loss_round(&mut self, acked: &Acknowledgment, sample: &Sample, is_start: bool) {
         if !is_start {
             return;
         }
@@ -298,7 +298,7 @@ impl Bbr {
         }
     }
 
-    fn observe_aggregation(&mut self, acked: &Acknowledged) {
+    fn observe_aggregation(&mut self, acked: &Acknowledgment) {
         let rounds = if self.is_starting() { 1 } else { AGGREGATION_ROUNDS };
         let round = (self.rounds.count, rounds);
         let of = (self.rate(), self.cwnd);

@@ -7,7 +7,7 @@ use virtual_time::Instant;
 use super::arithmetic::percent;
 use super::bounds::{BETA, is_too_much};
 use super::delivery::Sample;
-use super::{Acknowledged, Bbr};
+use super::{Acknowledgment, Bbr};
 
 /// A state: how fast packets leave, and how many may be in flight, by what the path delivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ pub(crate) struct News {
 
 impl Bbr {
     /// Goes from phase to phase, as an acknowledgment demands.
-    pub(crate) fn advance(&mut self, acked: &Acknowledged, sample: &Sample, news: News) {
+    pub(crate) fn advance(&mut self, acked: &Acknowledgment, sample: &Sample, news: News) {
         if self.phase == Phase::Startup && self.pipe.was_full() {
             self.phase = Phase::Drain;
         }
@@ -138,7 +138,7 @@ impl Bbr {
     }
 
     /// Learns from what was probed how much may be in flight.
-    fn adapt_bound(&mut self, acked: &Acknowledged, sample: &Sample, is_round_start: bool) {
+    fn adapt_bound(&mut self, acked: &Acknowledgment, sample: &Sample, is_round_start: bool) {
         if is_round_start && self.cycle.answered() && self.phase.is_cycling() && !sample.is_limited {
             self.bandwidth.advance();
         }
@@ -158,7 +158,7 @@ impl Bbr {
     }
 
     /// Raises the bound while it is what holds back: by one segment in the first round, by twice as much in each further one.
-    fn raise_bound(&mut self, acked: &Acknowledged, is_round_start: bool) {
+    fn raise_bound(&mut self, acked: &Acknowledgment, is_round_start: bool) {
         if !acked.is_window_used || self.cwnd < self.bounds.high {
             return;
         }
@@ -169,7 +169,7 @@ impl Bbr {
         }
     }
 
-    fn advance_cycle(&mut self, acked: &Acknowledged, sample: &Sample, is_round_start: bool) {
+    fn advance_cycle(&mut self, acked: &Acknowledgment, sample: &Sample, is_round_start: bool) {
         match self.phase {
             Phase::Startup | Phase::Drain | Phase::ProbeRtt => {}
             Phase::Down => {
@@ -233,7 +233,7 @@ impl Bbr {
     }
 
     /// Keeps little in flight for 200 ms and a round at least, once it is.
-    fn advance_probe_rtt(&mut self, acked: &Acknowledged, is_round_start: bool) {
+    fn advance_probe_rtt(&mut self, acked: &Acknowledgment, is_round_start: bool) {
         self.delivery.on_limited(acked.flight);
         if self.drained.until.is_none() {
             if acked.flight <= self.probe_rtt_window() {

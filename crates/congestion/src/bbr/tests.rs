@@ -110,11 +110,11 @@ impl Run {
         if self.now > Instant::from_millis(2000) {
             self.count.least_flight = self.count.least_flight.min(self.flight);
         }
-        self.bbr.on_acknowledged(&Acknowledged {
+        self.bbr.on_acknowledged(&Acknowledgment {
             sent_at,
             rtt: Some(self.now.since(sent_at)),
             is_window_used: was_full,
-            ..Acknowledged::new(self.now, SEGMENT, self.flight)
+            ..Acknowledgment::new(self.now, SEGMENT, self.flight)
         });
     }
 
@@ -208,7 +208,7 @@ fn sender_with_little_to_send_lowers_nothing() {
         run.bbr.on_sent(&Sent { now, bytes: 100, flight: 0 });
         let heard = now + run.link.rtt;
         let (sent_at, rtt) = (now, Some(run.link.rtt));
-        let acked = Acknowledged { sent_at, rtt, is_limited: true, ..Acknowledged::new(heard, 100, 0) };
+        let acked = Acknowledgment { sent_at, rtt, is_limited: true, ..Acknowledgment::new(heard, 100, 0) };
         run.bbr.on_acknowledged(&acked);
         now = heard + Duration::from_millis(30);
     }
@@ -248,13 +248,13 @@ fn no_order_of_events_breaks_the_control() {
                 }
                 45..90 => {
                     flight = flight.saturating_sub(bytes);
-                    bbr.on_acknowledged(&Acknowledged {
+                    bbr.on_acknowledged(&Acknowledgment {
                         sent_at: now - past,
                         rtt: (kind % 3 == 0).then_some(past),
                         is_window_used: kind % 2 == 0,
                         is_limited: kind % 5 == 0,
                         is_recovering: kind % 7 == 0,
-                        ..Acknowledged::new(now, bytes, flight)
+                        ..Acknowledgment::new(now, bytes, flight)
                     });
                 }
                 90..97 => bbr.on_lost(&Lost { now, bytes, sent_at: now - past }),

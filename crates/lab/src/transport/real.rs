@@ -114,7 +114,7 @@ pub struct Listening<'a> {
 pub enum Expected<'a> {
     /// The client of one flow alone.
     Flow {
-        /// The flow.
+        /// The flow whose messages come.
         flow: &'a FlowPlan,
         /// The movement of its client: all addresses are those of one server. Default none.
         handover: Option<&'a Handover>,

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use congestion::bbr::{Acknowledged, Bbr, Lost, Sent};
+use congestion::bbr::{Acknowledgment, Bbr, Lost, Sent};
 use virtual_time::Instant;
 
 /// A model of the path, and when it lets something leave.
@@ -42,7 +42,7 @@ impl Model {
         }
     }
 
-    pub(crate) fn on_acknowledged(&mut self, acked: &Acknowledged) {
+    pub(crate) fn on_acknowledged(&mut self, acked: &Acknowledgment) {
         self.bbr.on_acknowledged(acked);
     }
 
@@ -73,8 +73,12 @@ mod tests {
         model.on_sent(now, 1000, 0);
         assert_eq!(model.paced_until(now), None, "nothing was measured");
         let later = now + Duration::from_millis(100);
-        let acked = Acknowledged::new(later, 1000, 0);
-        model.on_acknowledged(&Acknowledged { sent_at: now, rtt: Some(Duration::from_millis(100)), ..acked });
+        let acked = Acknowledgment::new(later, 1000, 0);
+        model.on_acknowledged(&Acknowledgment {
+            sent_at: now,
+            rtt: Some(Duration::from_millis(100)),
+            ..acked
+        });
         model.on_sent(later, 1000, 0);
         // 2.77 times ten segments in 100 ms: one in 3.6 ms.
         let wait = model.paced_until(later).unwrap().since(later);

@@ -112,13 +112,13 @@ impl Window {
         let Some((sent_at, _, is_resent)) = told.latest else { return };
         let is_window_used = standing.before.bytes + self.mss > model.cwnd();
         let flight = standing.before.bytes.saturating_sub(told.new_bytes);
-        model.on_acknowledged(&::congestion::bbr::Acknowledged {
+        model.on_acknowledged(&::congestion::bbr::Acknowledgment {
             sent_at,
             rtt: (!is_resent).then(|| now.since(sent_at)),
             is_window_used,
             is_limited: !standing.has_waiting && !is_window_used,
             is_recovering: standing.is_recovering,
-            ..::congestion::bbr::Acknowledged::new(now, told.new_bytes, flight)
+            ..::congestion::bbr::Acknowledgment::new(now, told.new_bytes, flight)
         });
     }
 

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use super::host::{Host, obey};
-use super::links::{Links, Order};
+use super::links::{HostOrder, Links};
 use super::{CLIENT_PORT, FIRST_PORT, ScenarioRun, carrier};
 use crate::stop::StopSignal;
 use crate::traffic::ClientPlan;
@@ -21,7 +21,7 @@ pub(super) fn run(
     side: &SideContext,
     clock: Clock,
     stop: &StopSignal,
-    orders: UnboundedReceiver<Order>,
+    orders: UnboundedReceiver<HostOrder>,
 ) -> Result<Vec<Vec<FlowRun>>, String> {
     let links = Links::of(batch);
     let hosts: Result<Vec<_>, _> = links.iter().map(|links| Host::of(*links, &side.links)).collect();
@@ -66,7 +66,7 @@ pub(super) fn run(
     })
 }
 
-/// What one client has for itself.
+/// The belongings of one client.
 struct Own {
     flow: FlowPlan,
     plan: ClientPlan,

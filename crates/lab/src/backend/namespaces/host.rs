@@ -4,7 +4,7 @@ use emulator::{EmulatorError, LinkState, SideLink, route_by_source, switch_devic
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
-use super::links::{Links, Order, Step};
+use super::links::{HostOrder, Links, Step};
 use crate::handover::Handover;
 use crate::transport::{Movement, Networks};
 
@@ -37,7 +37,7 @@ impl Host {
         }
     }
 
-    /// The server's first address is reached over both networks, from either's address.
+    /// Leads to the server's first address over a network from the address there.
     fn route(&self, over: &SideLink) -> Result<(), EmulatorError> {
         route_by_source(&over.device, over.end.link, over.local_v4, self.old.peer_v4)
     }
@@ -59,9 +59,9 @@ impl Host {
     }
 }
 
-/// Has hosts, by the number of their run, do as they are ordered; returns only if one cannot.
-pub(super) async fn obey(hosts: &[Option<Host>], mut orders: UnboundedReceiver<Order>) -> EmulatorError {
-    while let Some(Order { run, step }) = orders.recv().await {
+/// Carries out the orders to hosts, which are there by the number of their run; returns only if one cannot be.
+pub(super) async fn obey(hosts: &[Option<Host>], mut orders: UnboundedReceiver<HostOrder>) -> EmulatorError {
+    while let Some(HostOrder { run, step }) = orders.recv().await {
         if let Some(Err(error)) = hosts.get(run).and_then(Option::as_ref).map(|host| host.take(step)) {
             return error;
         }

@@ -69,9 +69,9 @@ pub(super) fn emulated(batch: &[ScenarioRun]) -> Vec<EmulatedLink> {
     Links::of(batch).into_iter().zip(batch).flat_map(of_run).collect()
 }
 
-/// What the host of a run's client has to do.
+/// An order to the host of a run's client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct HostOrder {
     /// The number of the run in its batch, from 0.
     pub(super) run: usize,
     pub(super) step: Step,
@@ -80,9 +80,9 @@ pub(super) struct Order {
 /// A step of a host that moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// It loses the network that it began in.
+    /// The host loses the network that it began in.
     Leave,
-    /// It finds its new network.
+    /// The host finds its new network.
     Arrive,
 }
 
@@ -98,7 +98,7 @@ enum Happening {
 pub(super) fn change<T>(
     emulator: &RunningEmulator,
     batch: &[ScenarioRun],
-    orders: &UnboundedSender<Order>,
+    orders: &UnboundedSender<HostOrder>,
     client: &Side<T>,
     begin: Instant,
 ) -> Result<(), EmulatorError> {
@@ -123,7 +123,7 @@ pub(super) fn change<T>(
                     (Step::Arrive, None) => {}
                 }
                 // The client may have finished.
-                let _unheard = orders.send(Order { run, step });
+                let _unheard = orders.send(HostOrder { run, step });
             }
         }
     }

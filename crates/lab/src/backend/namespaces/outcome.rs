@@ -1,4 +1,4 @@
-//! What a run between namespaces left behind, as one in virtual time does.
+//! The outcome of a run between namespaces, of the same shape as that of one in virtual time.
 
 use core::time::Duration;
 use std::collections::BTreeSet;

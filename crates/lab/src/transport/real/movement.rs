@@ -6,10 +6,10 @@ use tokio::sync::watch;
 
 use crate::handover::Handover;
 
-/// What a client that moves has to know.
+/// The knowledge of a client that moves.
 #[derive(Clone, Debug)]
 pub(crate) struct Movement {
-    /// What is to happen.
+    /// The handover that is to happen.
     pub(crate) handover: Handover,
     /// The client's address in the new network.
     pub(crate) local: IpAddr,

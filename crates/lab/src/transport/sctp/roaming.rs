@@ -39,7 +39,7 @@ pub(super) trait Roamer {
 pub(super) struct NewPath {
     path: PathId,
     state: PathState,
-    /// Its smoothed round-trip time, if that was measured.
+    /// The smoothed round-trip time of the path, if that was measured.
     round_trip: Option<Duration>,
 }
 

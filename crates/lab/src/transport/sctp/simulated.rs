@@ -61,13 +61,13 @@ pub(super) struct Journey {
 }
 
 /// The endpoint of a simulated host, now.
-struct Simulated<'a> {
+struct SimulatedHost<'a> {
     now: Instant,
     endpoint: &'a mut Endpoint,
     id: AssociationId,
 }
 
-impl Roamer for Simulated<'_> {
+impl Roamer for SimulatedHost<'_> {
     fn lose(&mut self, local: IpAddr) {
         self.endpoint.local_address_down(self.now, local);
     }
@@ -144,7 +144,7 @@ impl SctpClient {
     /// Tells the endpoint what its host learns of its networks, and goes to the new one as soon as it may.
     fn roam(&mut self, now: Instant, endpoint: &mut Endpoint) {
         let (Some(id), Some(journey)) = (self.id, &mut self.journey) else { return };
-        let mut world = Simulated { now, endpoint, id };
+        let mut world = SimulatedHost { now, endpoint, id };
         if journey.leaves_at.take_if(|at| *at <= now).is_some() {
             journey.roaming.leave(&mut world);
         }

@@ -66,7 +66,7 @@ struct Connections {
 enum LeavingBy {
     /// The kernel delivers what it has, and closes.
     Finish,
-    /// What the kernel has is lost, as with the host that leaves its network.
+    /// The connection is reset: its data in the kernel is lost, as with a host that leaves its network.
     Reset,
 }
 

@@ -52,13 +52,13 @@ impl CongestionControl for Bbr {
         let cwnd = length(self.model.cwnd());
         let is_window_used = acked.flight_before >= cwnd;
         let flight = octets(acked.flight_before.saturating_sub(acked.bytes));
-        self.model.on_acknowledged(&bbr::Acknowledged {
+        self.model.on_acknowledged(&bbr::Acknowledgment {
             sent_at: acked.newest_sent_at,
             rtt: round_trip(acked),
             is_window_used,
             is_limited: !is_window_used && !acked.is_held,
             is_recovering: acked.in_recovery,
-            ..bbr::Acknowledged::new(acked.now, octets(acked.bytes), flight)
+            ..bbr::Acknowledgment::new(acked.now, octets(acked.bytes), flight)
         });
     }
 
