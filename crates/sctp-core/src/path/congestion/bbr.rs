@@ -11,7 +11,7 @@ use core::time::Duration;
 use ::congestion::bbr;
 use virtual_time::Instant;
 
-use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity};
+use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity, length, octets};
 
 /// Sends at the rate at which the path delivers, and twice as much as it holds is in flight at most.
 #[derive(Clone, Debug)]
@@ -89,14 +89,6 @@ impl CongestionControl for Bbr {
 fn round_trip(acked: &Acknowledged) -> Option<Duration> {
     let of_newest = acked.now.since(acked.newest_sent_at);
     acked.latest_rtt.filter(|rtt| *rtt == of_newest).or(acked.rtt)
-}
-
-fn octets(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
-}
-
-fn length(octets: u64) -> usize {
-    usize::try_from(octets).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

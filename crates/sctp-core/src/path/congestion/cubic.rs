@@ -2,7 +2,7 @@
 
 use ::congestion::cubic;
 
-use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity};
+use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity, length, octets};
 
 /// Grows along a cubic curve towards the window of the last loss, and by seven tenths after one.
 #[derive(Clone, Debug)]
@@ -75,14 +75,6 @@ impl CongestionControl for Cubic {
         let ssthresh = (window.ssthresh != CongestionWindow::NO_THRESHOLD).then(|| octets(window.ssthresh));
         self.curve.set_window(octets(window.cwnd), ssthresh);
     }
-}
-
-fn octets(len: usize) -> u64 {
-    u64::try_from(len).unwrap_or(u64::MAX)
-}
-
-fn length(octets: u64) -> usize {
-    usize::try_from(octets).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

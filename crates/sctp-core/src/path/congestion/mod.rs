@@ -143,3 +143,13 @@ pub(crate) fn share(octets: usize, part: Duration, whole: Duration) -> usize {
     let share = part.as_nanos() * octets as u128 / whole.as_nanos();
     usize::try_from(share).unwrap_or(octets)
 }
+
+/// Returns a number of octets as the controls of the crate `congestion` count them.
+fn octets(len: usize) -> u64 {
+    u64::try_from(len).unwrap_or(u64::MAX)
+}
+
+/// Returns a number of octets as this crate counts them.
+fn length(octets: u64) -> usize {
+    usize::try_from(octets).unwrap_or(usize::MAX)
+}
