@@ -8,25 +8,13 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Folder, assert_contains, headway};
+use support::{Folder, assert_contains, compare_in_namespaces};
 
 /// What was measured with packets written to `run.pcapng`; `None` where this host refuses namespaces.
 fn compare(folder: &Folder, options: &str) -> Option<Value> {
     std::fs::create_dir_all(folder.path()).unwrap();
-    let fixed = "compare --backend namespaces --loss 0 --duration 2s --no-report --json -";
-    let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
-    let congestion = congestion.split_whitespace().next().unwrap();
     let here = folder.path().display();
-    let output =
-        headway(&format!("{fixed} --tcp-congestion {congestion} --pcap {here}/run.pcapng {options}"));
-    let error = String::from_utf8(output.stderr).unwrap();
-    if error.contains("is refused") {
-        assert_eq!(output.status.code(), Some(1));
-        eprintln!("left out: {error}");
-        return None;
-    }
-    assert_eq!(output.status.code(), Some(0), "{error}");
-    Some(serde_json::from_slice(&output.stdout).unwrap())
+    compare_in_namespaces(&format!("--duration 2s --pcap {here}/run.pcapng {options}"))
 }
 
 /// An IP packet, and when it was seen, in nanoseconds since 1970.

@@ -5,24 +5,12 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::headway;
+use support::compare_in_namespaces;
 
 /// The result of a comparison whose clients move; `None` where this host refuses namespaces.
 fn compare(transports: &str, handover: &str) -> Option<Value> {
-    let fixed = "compare --backend namespaces --no-report --workload video --duration 5s --rtt 60ms --loss 0 --json -";
-    let congestion = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
-    let congestion = congestion.split_whitespace().next().unwrap();
-    let output = headway(&format!(
-        "{fixed} --tcp-congestion {congestion} --transport {transports} --handover {handover}"
-    ));
-    let error = String::from_utf8(output.stderr).unwrap();
-    if error.contains("is refused") {
-        assert_eq!(output.status.code(), Some(1));
-        eprintln!("left out: {error}");
-        return None;
-    }
-    assert_eq!(output.status.code(), Some(0), "{error}");
-    Some(serde_json::from_slice(&output.stdout).unwrap())
+    let fixed = "--workload video --duration 5s --rtt 60ms";
+    compare_in_namespaces(&format!("{fixed} --transport {transports} --handover {handover}"))
 }
 
 /// Asserts that every frame was sent and had, each once, in a comparison of clients that move.

@@ -1,5 +1,10 @@
 //! Runs the program as a user does.
-#![allow(clippy::unwrap_used, dead_code, reason = "helpers of tests, each file uses some")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    dead_code,
+    reason = "helpers of tests, each file uses some"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -22,6 +27,24 @@ pub(crate) fn text(arguments: &str) -> String {
 /// What `--json -` prints.
 pub(crate) fn json(arguments: &str) -> Value {
     serde_json::from_str(&text(&format!("{arguments} --json -"))).unwrap()
+}
+
+/// The result of a comparison between namespaces without losses; `None` where this host refuses them, which is checked to be said, and which a run
+/// for CI does not allow.
+pub(crate) fn compare_in_namespaces(options: &str) -> Option<Value> {
+    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
+    let congestion = allowed.split_whitespace().next().unwrap();
+    let fixed = "compare --backend namespaces --loss 0 --no-report --json -";
+    let output = headway(&format!("{fixed} --tcp-congestion {congestion} {options}"));
+    let error = String::from_utf8(output.stderr).unwrap();
+    if error.contains("is refused") {
+        assert_eq!(output.status.code(), Some(1));
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
+        eprintln!("left out: {error}");
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 
 /// Standard error of a wrong usage.
