@@ -109,7 +109,7 @@ pub(crate) struct Acknowledged {
     pub(crate) min_rtt: Duration,
     /// Whether packets are spread over the round trip.
     pub(crate) is_paced: bool,
-    /// Whether data waits for the pacer.
+    /// Whether data waits for the pacer, which only [`Congestion`] knows: it fills that in for the control.
     pub(crate) is_held: bool,
 }
 
