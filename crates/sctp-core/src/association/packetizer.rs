@@ -120,10 +120,10 @@ impl Association {
         };
         let mut writer = envelope.open(buffer);
         let mut data = DataWritten::default();
-        let handshake = |chunk, writer: &mut PacketWriter<'_>| {
-            self.session.write_handshake(chunk, &self.outbound.paths, writer)
-        };
-        let written = self.outbound.control.write(path, envelope.tag, &mut writer, handshake);
+        let mut written = Bundling::Bundled;
+        if !self.outbound.control.is_empty() {
+            written = self.write_control(&envelope, &mut writer);
+        }
         if written == Bundling::Bundled {
             data = self.write_bundle(now, due, &mut writer);
         }
@@ -151,6 +151,15 @@ impl Association {
             self.outbound.on_run_sent(now, path, data, state);
         }
         1 + followers
+    }
+
+    /// Writes the control chunks that go the way of the packet, as many as fit; says how the last of them travels.
+    #[inline(never)]
+    fn write_control(&mut self, envelope: &Envelope, writer: &mut PacketWriter<'_>) -> Bundling {
+        let handshake = |chunk, writer: &mut PacketWriter<'_>| {
+            self.session.write_handshake(chunk, &self.outbound.paths, writer)
+        };
+        self.outbound.control.write(envelope.path, envelope.tag, writer, handshake)
     }
 
     /// Writes what goes into a packet behind control chunks: SACK, FORWARD TSN, data.

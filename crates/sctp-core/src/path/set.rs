@@ -3,13 +3,12 @@
 use core::time::Duration;
 use std::net::IpAddr;
 
-use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::address::source_for;
 use super::failure::{Choice, FailureThresholds, PathCandidate, Purpose, choose};
 use super::source::{Follow, Hint};
-use super::{Answer, Congestion, Path, PathIds, Rebinding, Unanswered, Way};
+use super::{Answer, Congestion, Path, PathIds, PerPath, Rebinding, Unanswered, Way};
 use crate::config::AssociationConfig;
 use crate::event::PathState;
 use crate::trace;
@@ -18,7 +17,7 @@ use crate::transmit::{Destination, Encapsulation, MAX_PATHS, PathId, PathIndex};
 /// All paths of an association. A path keeps its index; that of a deleted address is used again when all are.
 #[derive(Debug)]
 pub(crate) struct PathSet {
-    paths: SmallVec<[Path; 1]>,
+    paths: PerPath<Path>,
     primary: PathIndex,
     /// The path for new data, kept up to date with every change, so that sending does not choose.
     current: PathIndex,
@@ -71,19 +70,20 @@ impl PathSet {
     /// carried tag and cookie both ways (RFC 9260 §5.4). `locals` are the local addresses to choose sources
     /// from; with none the routing table chooses.
     pub(crate) fn new(first: Destination, locals: &[IpAddr], config: &AssociationConfig) -> Self {
-        let mut set = Self {
-            paths: SmallVec::new(),
+        let locals = Locals { addresses: locals.to_vec(), are_configured: !locals.is_empty() };
+        let mut path = Path::new((PathIndex::FIRST, 0), first, PathState::Active, config);
+        locals.assign(&mut path);
+        Self {
+            paths: PerPath::new(path),
             primary: PathIndex::FIRST,
             current: PathIndex::FIRST,
             preferred: None,
             limits: FailureThresholds::of(config),
-            locals: Locals { addresses: locals.to_vec(), are_configured: !locals.is_empty() },
+            locals,
             verification: VerificationWindow::default(),
             switches: 0,
-            revision: 0,
-        };
-        let _first = set.add(first, PathState::Active, config);
-        set
+            revision: 1,
+        }
     }
 
     /// Adds a path to an address of the peer, `Active` if the user vouches for it and `Unconfirmed` otherwise
@@ -100,7 +100,7 @@ impl PathSet {
         let Some((index, generation)) = self.vacancy() else { return Added::TooMany };
         let mut path = Path::new((index, generation), destination, state, config);
         self.locals.assign(&mut path);
-        match self.paths.get_mut(index.index()) {
+        match self.paths.get_mut(index) {
             Some(place) => *place = path,
             None => self.paths.push(path),
         }
@@ -134,11 +134,11 @@ impl PathSet {
 
     /// Panics never: indices are handed out by this set and paths are not removed.
     pub(crate) fn path(&self, id: PathIndex) -> &Path {
-        &self.paths[id.index()]
+        &self.paths[id]
     }
 
     pub(crate) fn path_mut(&mut self, id: PathIndex) -> &mut Path {
-        &mut self.paths[id.index()]
+        &mut self.paths[id]
     }
 
     /// Returns all paths but those to addresses the peer has deleted.
@@ -156,7 +156,7 @@ impl PathSet {
     }
 
     pub(crate) fn contains(&self, id: PathIndex) -> bool {
-        self.paths.get(id.index()).is_some_and(|path| path.state != PathState::Removed)
+        self.paths.get(id).is_some_and(|path| path.state != PathState::Removed)
     }
 
     pub(crate) fn has_several(&self) -> bool {

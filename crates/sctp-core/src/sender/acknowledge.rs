@@ -14,6 +14,7 @@ use super::outstanding::{Blocks, Outstanding};
 use super::sent_chunk::{ChunkState, Sending, SentChunk};
 use super::steps::step;
 use crate::error::ProtocolViolation;
+use crate::path::PerPath;
 use crate::transmit::PathIndex;
 
 /// The reason why a SACK was not used.
@@ -99,7 +100,7 @@ impl Delivered {
 /// Gathers what is delivered into runs.
 struct Deliveries<'a, F> {
     run: Option<Delivered>,
-    before: SmallVec<[Before; 1]>,
+    before: PerPath<Before>,
     result: &'a mut Acknowledgment,
     hear: F,
 }
@@ -134,7 +135,7 @@ impl<F: FnMut(&Delivered)> Deliveries<'_, F> {
     fn end_run(&mut self) {
         if let Some(run) = self.run.take() {
             self.result.spurious += usize::from(run.was.is_lost() && !run.is_copied());
-            let before = self.before.get(run.path.index()).copied().unwrap_or_default();
+            let before = self.before.get(run.path).copied().unwrap_or_default();
             self.result.note(&run, before);
             (self.hear)(&run);
         }
@@ -186,9 +187,9 @@ struct Before {
 }
 
 impl Before {
-    fn of(path: PathIndex, outstanding: &Outstanding) -> Self {
+    fn of(path: PathIndex, flight: usize, outstanding: &Outstanding) -> Self {
         let earliest = outstanding.earliest(path).map(|index| outstanding.tsn_at(index));
-        Self { flight: outstanding.flight(path), earliest }
+        Self { flight, earliest }
     }
 }
 
@@ -229,7 +230,7 @@ pub(crate) fn apply(
     result: &mut Acknowledgment,
     hear: impl FnMut(&Delivered),
 ) {
-    let before = outstanding.paths().map(|path| Before::of(path, outstanding)).collect();
+    let before = outstanding.each_path(|path, flight| Before::of(path, flight, outstanding));
     let mut deliveries = Deliveries { run: None, before, result, hear };
     outstanding.pass(sack.cumulative_tsn_ack, |tsn, chunk| {
         deliveries.result.cumulative_advanced = true;

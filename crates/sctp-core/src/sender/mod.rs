@@ -53,7 +53,7 @@ use crate::config::{
     AssociationConfig, CongestionAlgorithm, ImmediateSack, LossDetection, MessageBundling, Nagle,
 };
 use crate::message::Message;
-use crate::path::{Path, PathIds, PathSet};
+use crate::path::{Path, PathIds, PathSet, PerPath};
 use crate::seldom::Seldom;
 use crate::stats::SenderStatistics;
 use crate::trace::{self, LossEvidence};
@@ -72,7 +72,7 @@ pub(crate) struct Sender {
     before_restarts: Option<Box<RestartPoints>>,
     recoveries: Recoveries,
     rack: Rack,
-    rtt_samples: SmallVec<[RttSample; 1]>,
+    rtt_samples: PerPath<RttSample>,
     /// The last tail-loss probe of each path, until its fate is known.
     probes: Vec<TailLossProbe>,
     window_probe: WindowProbe,
@@ -200,7 +200,7 @@ impl Sender {
             before_restarts: None,
             recoveries: Recoveries::default(),
             rack: Rack::default(),
-            rtt_samples: SmallVec::new(),
+            rtt_samples: PerPath::default(),
             probes: Vec::new(),
             window_probe: WindowProbe::Idle,
             forwarding: Seldom::default(),
@@ -282,10 +282,10 @@ impl Sender {
             rack.on_delivered(now, delivered, min_rtt);
             recoveries.on_delivered(now, delivered, min_rtt);
             let is_ambiguous = match redundancy {
-                Some(copies) => copies.on_delivered(delivered, sack, samples.get_mut(path.index())),
+                Some(copies) => copies.on_delivered(delivered, sack, samples.get_mut(path)),
                 None => false,
             };
-            let sample = samples.get_mut(path.index());
+            let sample = samples.get_mut(path);
             if let Some(rtt) = sample.and_then(|sample| sample.on_delivered(now, delivered)) {
                 round_trips.push((path, rtt));
             }
@@ -295,7 +295,7 @@ impl Sender {
             probes.iter_mut().for_each(|probe| probe.on_delivered(now, delivered));
         });
         if has_spoiled {
-            newest.retain(|(path, _)| samples.get_mut(path.index()).is_some_and(RttSample::take_spoiled));
+            newest.retain(|&mut (path, _)| samples.get_mut(path).is_some_and(RttSample::take_spoiled));
             outcome.rtt.extend(newest);
         }
     }
@@ -316,7 +316,7 @@ impl Sender {
             let Some(duplicate) = self.recoveries.on_duplicate(tsn) else { continue };
             let path = duplicate.path;
             outcome.duplicates.push((path, duplicate.bytes));
-            let sample = self.rtt_samples.get_mut(path.index()).filter(|_| is_rack);
+            let sample = self.rtt_samples.get_mut(path).filter(|_| is_rack);
             if let Some(rtt) = duplicate.round_trip
                 && sample.is_some_and(RttSample::take_spoiled)
             {

@@ -17,6 +17,7 @@ use super::messages::{MessageKey, Renamed};
 use super::queue::{Fragment, Framing};
 use super::sent_chunk::{ChunkState, Sending, SentChunk};
 use super::steps::step;
+use crate::path::PerPath;
 use crate::transmit::PathIndex;
 
 /// The ring of outstanding chunks.
@@ -26,7 +27,7 @@ pub(crate) struct Outstanding {
     first: Tsn,
     /// How many chunks have left the ring: the number of the first one in it.
     passed: u64,
-    paths: SmallVec<[OnPath; 1]>,
+    paths: PerPath<OnPath>,
     /// The chunks before this number were given up.
     abandoned_through: u64,
     /// Payload octets in flight on all paths.
@@ -63,7 +64,7 @@ impl Outstanding {
             chunks: VecDeque::new(),
             first,
             passed: 0,
-            paths: SmallVec::from([OnPath::default()]),
+            paths: PerPath::default(),
             abandoned_through: 0,
             flight_payload: 0,
             lost: 0,
@@ -101,25 +102,23 @@ impl Outstanding {
 
     #[inline]
     fn on(&self, path: PathIndex) -> Option<&OnPath> {
-        self.paths.get(path.index())
+        self.paths.get(path)
     }
 
     #[inline]
     fn on_mut(&mut self, path: PathIndex) -> &mut OnPath {
-        if self.paths.len() <= path.index() {
-            self.add_paths(path);
-        }
-        &mut self.paths[path.index()]
-    }
-
-    #[cold]
-    fn add_paths(&mut self, last: PathIndex) {
-        self.paths.resize(last.index() + 1, OnPath::default());
+        self.paths.entry(path)
     }
 
     /// Returns the paths that carried something so far.
     pub(crate) fn paths(&self) -> impl Iterator<Item = PathIndex> + use<> {
         PathIndex::below(self.paths.len())
+    }
+
+    /// Returns for each of these paths what `make` makes of it and the octets in flight there.
+    #[inline]
+    pub(crate) fn each_path<T>(&self, mut make: impl FnMut(PathIndex, usize) -> T) -> PerPath<T> {
+        PerPath::for_each_of(&self.paths, |path, on| make(path, on.flight))
     }
 
     pub(crate) fn total_flight(&self) -> usize {

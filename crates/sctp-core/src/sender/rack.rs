@@ -18,13 +18,14 @@ use super::firsts::{ChunkKind, is_after};
 use super::outstanding::Outstanding;
 use super::reordering::ReorderingWindow;
 use super::sent_chunk::{Sending, SentChunk};
+use crate::path::PerPath;
 use crate::path::rto::RtoEstimator;
 use crate::transmit::PathIndex;
 
 /// Detection state of every path.
 #[derive(Debug, Default)]
 pub(crate) struct Rack {
-    paths: SmallVec<[RackPath; 1]>,
+    paths: PerPath<RackPath>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +47,7 @@ struct MostRecentlySent {
 impl Rack {
     /// Returns the round trip of the delivered chunk of a path that was sent last.
     pub(crate) fn latest_rtt(&self, path: PathIndex) -> Option<Duration> {
-        self.paths.get(path.index())?.newest.map(|newest| newest.rtt)
+        self.paths.get(path)?.newest.map(|newest| newest.rtt)
     }
 
     /// Chunks were acknowledged for the first time (RFC 8985 §6.2 steps 1 to 3).
@@ -98,7 +99,7 @@ impl Rack {
         (outstanding, in_recovery): (&Outstanding, bool),
         lost: &mut SmallVec<[usize; 8]>,
     ) -> Option<Instant> {
-        let state = self.paths.get(path.index())?;
+        let state = self.paths.get(path)?;
         let newest = state.newest?;
         let is_passed = |(index, chunk): (usize, &SentChunk)| {
             is_after((newest.sent_at, newest.tsn), (chunk.sent_at, outstanding.tsn_at(index)))
@@ -142,7 +143,7 @@ impl Rack {
     ) -> Option<Instant> {
         let oldest = outstanding.earliest_in_flight(path)?;
         let srtt = rto.srtt()?;
-        let sent = self.paths.get(path.index()).map_or(0, |state| state.probes_unanswered);
+        let sent = self.paths.get(path).map_or(0, |state| state.probes_unanswered);
         let first = srtt + srtt.max(PROBE_SLACK);
         let wait = if sent == 0 { first } else { first.saturating_mul(1 << sent.min(16)) };
         Some(oldest.sent_at + wait)
@@ -156,14 +157,11 @@ impl Rack {
 
     /// Probes sent since a chunk of this path was last delivered.
     pub(crate) fn probes_unanswered(&self, path: PathIndex) -> u32 {
-        self.paths.get(path.index()).map_or(0, |state| state.probes_unanswered)
+        self.paths.get(path).map_or(0, |state| state.probes_unanswered)
     }
 
     fn path_mut(&mut self, path: PathIndex) -> &mut RackPath {
-        if self.paths.len() <= path.index() {
-            self.paths.resize(path.index() + 1, RackPath::default());
-        }
-        &mut self.paths[path.index()]
+        self.paths.entry(path)
     }
 }
 

@@ -23,7 +23,7 @@ use virtual_time::Instant;
 use super::acknowledge::Delivered;
 use super::sent_chunk::{ChunkState, SentChunk};
 use super::steps::step;
-use crate::path::PathIds;
+use crate::path::{PathIds, PerPath};
 use crate::trace::LossCause;
 use crate::transmit::PathIndex;
 
@@ -36,7 +36,7 @@ pub(crate) struct Recoveries {
 
 #[derive(Debug, Default)]
 struct BegunRecoveries {
-    paths: SmallVec<[PathRecovery; 1]>,
+    paths: PerPath<PathRecovery>,
     resent: VecDeque<ResentChunk>,
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct Refutations {
 impl Recoveries {
     /// Returns whether losses of this path are under repair: further ones cut its window no more.
     pub(crate) fn is_recovering(&self, path: PathIndex) -> bool {
-        let state = self.begun.as_ref().and_then(|begun| begun.paths.get(path.index()));
+        let state = self.begun.as_ref().and_then(|begun| begun.paths.get(path));
         state.is_some_and(|state| state.exit.is_some())
     }
 
@@ -132,11 +132,7 @@ impl Recoveries {
     }
 
     fn restart(&mut self, path: PathIndex, cause: LossCause, earliest: Option<Tsn>) -> &mut PathRecovery {
-        let paths = &mut self.begun.get_or_insert_default().paths;
-        if paths.len() <= path.index() {
-            paths.resize(path.index() + 1, PathRecovery::default());
-        }
-        let state = &mut paths[path.index()];
+        let state = self.begun.get_or_insert_default().paths.entry(path);
         state.number = state.number.wrapping_add(1);
         state.credit = (state.credit + 1).min(CREDIT_MAX);
         let (declared, refuted, timeout_refuted) = (0, 0, false);
@@ -154,7 +150,7 @@ impl Recoveries {
     /// A chunk is about to be sent again.
     pub(crate) fn on_resent(&mut self, tsn: Tsn, chunk: &SentChunk) {
         let BegunRecoveries { paths, resent } = &mut **self.begun.get_or_insert_default();
-        let state = paths.get(chunk.path.index()).copied().unwrap_or_default();
+        let state = paths.get(chunk.path).copied().unwrap_or_default();
         let cause = match chunk.state {
             ChunkState::Lost | ChunkState::TimedOut => {
                 state.open.map_or(LossCause::Acknowledgment, |open| open.cause)
@@ -231,7 +227,7 @@ impl BegunRecoveries {
 
     fn on_duplicate(&mut self, tsn: Tsn) -> Option<Duplicate> {
         let Some(index) = self.resent.iter().inspect(|_| step()).position(|resent| resent.tsn == tsn) else {
-            for state in &mut self.paths {
+            for state in self.paths.iter_mut() {
                 state.open = None;
             }
             return None;
@@ -248,7 +244,7 @@ impl BegunRecoveries {
     }
 
     fn refute(&mut self, resent: ResentChunk) {
-        let state = self.paths.get_mut(resent.path.index()).filter(|state| state.number == resent.number);
+        let state = self.paths.get_mut(resent.path).filter(|state| state.number == resent.number);
         let Some(open) = state.and_then(|state| state.open.as_mut()) else { return };
         if resent.cause == LossCause::Probe {
             return;
@@ -259,7 +255,7 @@ impl BegunRecoveries {
 
     fn take_refuted(&mut self) -> Refutations {
         let mut result = Refutations::default();
-        for (path, state) in PathIndex::all().zip(&mut self.paths) {
+        for (path, state) in PathIndex::all().zip(self.paths.iter_mut()) {
             let is_refuted = |open: &Investigation| {
                 open.timeout_refuted || (open.declared > 0 && open.refuted >= open.declared)
             };
@@ -278,7 +274,7 @@ impl BegunRecoveries {
 
     fn on_cumulative_ack(&mut self, point: Tsn) -> PathIds {
         let mut ended = PathIds::default();
-        for (path, state) in PathIndex::all().zip(&mut self.paths) {
+        for (path, state) in PathIndex::all().zip(self.paths.iter_mut()) {
             if state.exit.take_if(|exit| !point.precedes(*exit)).is_some() {
                 ended.insert(path);
             }
@@ -287,7 +283,7 @@ impl BegunRecoveries {
     }
 
     fn open(&mut self, path: PathIndex) -> Option<&mut Investigation> {
-        self.paths.get_mut(path.index())?.open.as_mut()
+        self.paths.get_mut(path)?.open.as_mut()
     }
 }
 

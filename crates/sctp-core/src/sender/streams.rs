@@ -13,6 +13,7 @@ use super::recovery::Recoveries;
 use super::{Sender, WindowProbe};
 use crate::config::StreamShare;
 use crate::error::StreamError;
+use crate::path::PerPath;
 use crate::seldom::Seldom;
 use crate::stats::StreamStatistics;
 use crate::steps::step;
@@ -103,7 +104,7 @@ impl Sender {
         }
         self.outstanding = Outstanding::new(next);
         self.rack = Rack::default();
-        self.rtt_samples.clear();
+        self.rtt_samples = PerPath::default();
         self.probes.clear();
         self.forwarding = Seldom::default();
         self.recoveries = Recoveries::default();

@@ -283,7 +283,7 @@ impl Sender {
         let transmissions = u32::from(chunk.transmissions.saturating_add(1));
         let tries = self.tries_left(now, chunk.fragment.message, transmissions);
         self.outstanding.resent(now, path, index, tries);
-        for sample in &mut self.rtt_samples {
+        for sample in self.rtt_samples.iter_mut() {
             sample.on_resent(tsn);
         }
         Some(())
@@ -301,10 +301,7 @@ impl Sender {
 
     #[inline]
     fn rtt_sample(&mut self, path: PathIndex) -> &mut RttSample {
-        if self.rtt_samples.len() <= path.index() {
-            self.rtt_samples.resize(path.index() + 1, RttSample::default());
-        }
-        &mut self.rtt_samples[path.index()]
+        self.rtt_samples.entry(path)
     }
 }
 

@@ -91,10 +91,14 @@ impl Outbound {
     /// that only as much as the congestion window sends in the time that has passed, so that messages far apart
     /// do not wait.
     ///
-    /// Messages handed in at the same time add the same, so it is looked at when the next packet is due.
+    /// Messages handed in at the same time add the same, so it is looked at when the next packet is due; while packets are
+    /// paced nothing asks for it.
     #[inline]
     pub(in crate::association) fn renew_burst(&mut self) {
-        if let Some(now) = self.burst.renew_at.take() {
+        if let Some(now) = self.burst.renew_at
+            && !self.paths.path(self.paths.for_data()).congestion.is_paced()
+        {
+            self.burst.renew_at = None;
             self.renew_burst_at(now);
         }
     }

@@ -54,6 +54,11 @@ impl Outbound {
         let (rto, flight) = (self.paths.path(path).rto.rto(), self.sender.flight(path));
         let entry = self.paths.path_mut(path);
         entry.change_window("unused", |congestion| congestion.on_send(now, rto, flight));
+        if let DataDue::New(_) = due {
+            // Windows and burst have been asked.
+            let (any, _blocked) = self.sender.write_new(now, self.paths.path(path), writer);
+            return DataWritten { any, new: any, ..DataWritten::default() };
+        }
         if let DataDue::Probe { of, on } = due
             && self.write_probe(now, (of, on), writer)
         {

@@ -27,10 +27,16 @@ impl Pacer {
         self.burst = octets;
     }
 
+    /// Returns whether everything sent so far has drained, so that a packet may leave whatever the pace is.
+    #[inline]
+    pub(super) fn is_drained(&self, now: Instant) -> bool {
+        self.drained_at <= now
+    }
+
     /// Returns whether a packet may leave now.
     #[inline]
     pub(super) fn admits(&self, now: Instant, pace: Pace) -> bool {
-        self.drained_at <= now || self.drained_at.since(now) < self.depth(pace)
+        self.is_drained(now) || self.drained_at.since(now) < self.depth(pace)
     }
 
     /// Returns when one may leave that may not now; a little later than the first instant, so that a fast path

@@ -342,7 +342,7 @@ impl Congestion {
     /// Returns the time until which a packet has to wait for those before it; `None` if it need not.
     #[inline]
     pub(crate) fn paced_until(&self, now: Instant) -> Option<Instant> {
-        if !self.is_paced() {
+        if !self.is_paced() || self.pacer.is_drained(now) {
             return None;
         }
         let pace = self.pace();
