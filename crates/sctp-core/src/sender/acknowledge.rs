@@ -235,7 +235,7 @@ pub(crate) fn apply(
     outstanding.pass(sack.cumulative_tsn_ack, |tsn, chunk| {
         deliveries.result.cumulative_advanced = true;
         deliveries.result.freed_payload += chunk.payload_bytes();
-        if chunk.fragment.flags.ending {
+        if chunk.fragment.flags().ending {
             messages.release(chunk.fragment.message);
         }
         if chunk.is_unsettled() {

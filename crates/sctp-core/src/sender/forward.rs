@@ -148,10 +148,10 @@ impl Sender {
 /// Notes a chunk that is passed over. False if it would have to be named and there is no room.
 fn skip(skipped: &mut Skipped, fragment: &Fragment, framing: Framing, entries: usize) -> bool {
     // Unordered messages in DATA have no number, and nobody waits for them.
-    if framing == Framing::Data && fragment.flags.unordered {
+    if framing == Framing::Data && fragment.flags().unordered {
         return true;
     }
-    let key = (fragment.stream, fragment.flags.unordered);
+    let key = (fragment.stream, fragment.flags().unordered);
     if skipped.len() >= entries && !skipped.contains_key(&key) {
         return false;
     }

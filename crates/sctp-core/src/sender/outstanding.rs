@@ -619,7 +619,7 @@ impl Outstanding {
             .filter(|chunk| chunk.is_unsettled())
             .map(|chunk| chunk.fragment.message)
             .collect();
-        let ended = self.chunks.iter().filter(|chunk| chunk.fragment.flags.ending);
+        let ended = self.chunks.iter().filter(|chunk| chunk.fragment.flags().ending);
         ended.map(|chunk| chunk.fragment.message).filter(|message| unsettled.contains(message)).collect()
     }
 

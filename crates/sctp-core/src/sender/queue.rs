@@ -213,7 +213,8 @@ pub(crate) struct Fragment {
     /// The number of the message; its lower half is the SSN where messages do not interleave.
     pub(crate) mid: Mid,
     pub(crate) fsn: Fsn,
-    pub(crate) flags: DataFlags,
+    /// The flags, as they stand in the chunk.
+    flags: u8,
     pub(crate) framing: Framing,
 }
 
@@ -223,8 +224,13 @@ impl Fragment {
     fn end_without_payload(head: &Stored, framing: Framing) -> Self {
         let unordered = head.message.delivery == Delivery::Unordered;
         let flags = DataFlags { immediate: false, unordered, beginning: false, ending: false };
-        let (message, stream) = (MessageKey::NONE, head.message.stream);
+        let (message, stream, flags) = (MessageKey::NONE, head.message.stream, flags.bits());
         Self { message, offset: 0, len: 0, stream, mid: head.mid, fsn: head.next_fsn, flags, framing }
+    }
+
+    #[inline]
+    pub(crate) fn flags(&self) -> DataFlags {
+        DataFlags::from(self.flags)
     }
 
     /// Returns the octets of its message that it carries.
@@ -246,12 +252,13 @@ impl Fragment {
 
     /// Forgets the message, which was given up.
     pub(crate) fn forget_message(&mut self) {
-        (self.message, self.offset, self.len, self.flags.ending) = (MessageKey::NONE, 0, 0, false);
+        let flags = DataFlags { ending: false, ..self.flags() };
+        (self.message, self.offset, self.len, self.flags) = (MessageKey::NONE, 0, 0, flags.bits());
     }
 
     /// Returns the number of the message where messages do not interleave; unordered ones have none.
     pub(crate) fn ssn(&self) -> Ssn {
-        if self.flags.unordered { Ssn::new(0) } else { ssn(self.mid) }
+        if self.flags().unordered { Ssn::new(0) } else { ssn(self.mid) }
     }
 }
 
@@ -279,7 +286,7 @@ impl Stored {
             stream: self.message.stream,
             mid: self.mid,
             fsn,
-            flags,
+            flags: flags.bits(),
             framing,
         }
     }
@@ -481,7 +488,7 @@ impl SendQueue {
             }
         }
         let fragment = stored.cut(key, octets, self.framing, beginning);
-        let (octets, ending) = (fragment.payload_bytes(), fragment.flags.ending);
+        let (octets, ending) = (fragment.payload_bytes(), fragment.flags().ending);
         let number = stored.number;
         stream.has_begun = !ending;
         stream.statistics.octets_sent += octets as u64;

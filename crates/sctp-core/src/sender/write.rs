@@ -250,7 +250,7 @@ impl Sender {
         let Taken { fragment, message, has_next } = self.queue.take(room)?;
         let octets = load.wire + fragment.framing.header_bytes() + fragment.payload_bytes();
         let immediate = self.options.asks_at_once(has_next, || fills_window(octets));
-        let flags = DataFlags { immediate, ..fragment.flags };
+        let flags = DataFlags { immediate, ..fragment.flags() };
         write_chunk(writer, self.outstanding.next_tsn(), &fragment, message, flags)
             .map_err(|Full| Blocked::PacketFull)?;
         let tries = self.tries_left(now, fragment.message, 1);
@@ -262,7 +262,7 @@ impl Sender {
     pub(super) fn write_copy(&self, index: usize, writer: &mut PacketWriter<'_>) -> Option<()> {
         let chunk = self.outstanding.get(index)?;
         let stored = self.queue.messages().get(chunk.fragment.message)?;
-        let (tsn, flags) = (self.outstanding.tsn_at(index), chunk.fragment.flags);
+        let (tsn, flags) = (self.outstanding.tsn_at(index), chunk.fragment.flags());
         write_chunk(writer, tsn, &chunk.fragment, &stored.message, flags).ok()
     }
 
@@ -275,7 +275,7 @@ impl Sender {
     ) -> Option<()> {
         let chunk = self.outstanding.get(index)?;
         let tsn = self.outstanding.tsn_at(index);
-        let mut flags = chunk.fragment.flags;
+        let mut flags = chunk.fragment.flags();
         flags.immediate = self.options.immediate_sack == ImmediateSack::WhenSenderDry;
         let stored = self.queue.messages().get(chunk.fragment.message)?;
         write_chunk(writer, tsn, &chunk.fragment, &stored.message, flags).ok()?;
