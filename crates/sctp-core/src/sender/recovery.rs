@@ -79,9 +79,11 @@ struct ResentChunk {
     is_refuted: bool,
     /// Octets of the chunk.
     bytes: usize,
-    /// The time at which it was sent the time before.
-    before: Instant,
-    /// The time at which it was acknowledged, sent again once.
+    /// How often it had been sent before.
+    transmissions: u16,
+    /// The time at which it was sent for the first time, if that is remembered.
+    begun_at: Option<Instant>,
+    /// The time at which it was acknowledged, sent again.
     delivered_at: Option<Instant>,
 }
 
@@ -94,8 +96,9 @@ pub(crate) struct Duplicate {
     pub(crate) bytes: usize,
     /// Whether it was sent again because acknowledgments said, too soon, that it was lost.
     pub(crate) was_impatient: bool,
-    /// How long the original took to be acknowledged, if it was sent again only once, as a probe: both have arrived, and the
-    /// first to arrive was acknowledged.
+    /// How long the original took to be acknowledged, once everything that was sent after it is reported, as probes or by T3-rtx: all
+    /// have arrived, and the first to arrive was acknowledged. Not where T3-rtx alone sent it again: then everything is as it was
+    /// before (RFC 4015 §3.2).
     pub(crate) round_trip: Option<Duration>,
 }
 
@@ -160,9 +163,23 @@ impl Recoveries {
         if resent.len() >= REMEMBERED {
             resent.pop_front();
         }
-        let (path, number, bytes, before) = (chunk.path, state.number, chunk.wire_bytes(), chunk.sent_at);
-        let (is_refuted, delivered_at) = (false, None);
-        resent.push_back(ResentChunk { tsn, path, number, cause, is_refuted, bytes, before, delivered_at });
+        let begun_at = match chunk.transmissions {
+            1 => Some(chunk.sent_at),
+            _ => resent.iter().rev().find(|earlier| earlier.tsn == tsn).and_then(|earlier| earlier.begun_at),
+        };
+        let (path, number, bytes) = (chunk.path, state.number, chunk.wire_bytes());
+        let (transmissions, is_refuted, delivered_at) = (chunk.transmissions, false, None);
+        resent.push_back(ResentChunk {
+            tsn,
+            path,
+            number,
+            cause,
+            is_refuted,
+            bytes,
+            transmissions,
+            begun_at,
+            delivered_at,
+        });
     }
 
     /// Chunks were acknowledged for the first time.
@@ -208,10 +225,9 @@ impl BegunRecoveries {
             }
             return;
         }
-        if chunk.transmissions == 2
-            && let Some(resent) = self.resent.iter_mut().find(|resent| resent.tsn == chunk.last)
-        {
-            resent.delivered_at = Some(now);
+        if chunk.transmissions > 1 {
+            let resent = self.resent.iter_mut().filter(|resent| resent.tsn == chunk.last);
+            resent.for_each(|resent| resent.delivered_at = Some(now));
         }
         let is_too_soon = min_rtt.is_some_and(|smallest| now.since(chunk.sent_at) < smallest / 2);
         // Of several retransmissions an earlier one may have repaired a loss.
@@ -237,9 +253,11 @@ impl BegunRecoveries {
             self.refute(resent);
         }
         let was_impatient = resent.cause == LossCause::Acknowledgment;
-        // After a needless T3-rtx everything is as it was before (RFC 4015 §3.2).
-        let is_probe = resent.cause == LossCause::Probe;
-        let round_trip = resent.delivered_at.filter(|_| is_probe).map(|at| at.since(resent.before));
+        let is_lone_timeout = resent.cause == LossCause::Timeout && resent.transmissions == 1;
+        let is_measured =
+            !was_impatient && !is_lone_timeout && self.resent.iter().all(|other| other.tsn != tsn);
+        let times = resent.delivered_at.zip(resent.begun_at).filter(|_| is_measured);
+        let round_trip = times.map(|(delivered_at, begun_at)| delivered_at.since(begun_at));
         Some(Duplicate { path: resent.path, bytes: resent.bytes, was_impatient, round_trip })
     }
 

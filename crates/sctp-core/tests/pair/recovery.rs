@@ -251,3 +251,32 @@ fn round_trip_that_has_trebled_is_measured_though_every_chunk_is_probed() {
         assert_eq!(repeated(&after), repeated(&before), "every {gap_ms} ms");
     }
 }
+
+/// A queue that builds up before a peer multiplies the round trip: every chunk is probed several times, and T3-rtx runs out, before its
+/// answer comes, which feeds the queue. Once the peer has reported all of it as duplicates the original is known to be what was answered,
+/// and the round trip is measured.
+#[test]
+fn round_trip_that_has_grown_many_times_is_measured_and_probes_end() {
+    for (delay_ms, gap_ms) in [(150, 10), (150, 320), (150, 1000), (400, 10), (400, 820), (400, 2000)] {
+        let mut pair = Setup::signalling().connected();
+        let repeated_in = |pair: &mut Pair, count: usize| {
+            let repeated = |pair: &Pair| {
+                let sender = pair.statistics(End::Left).sender;
+                sender.probe_chunks + sender.retransmissions
+            };
+            let before = repeated(pair);
+            for number in 0..count {
+                pair.send(End::Left, ordered(0, number, 100));
+                pair.run_ms(gap_ms);
+            }
+            repeated(pair) - before
+        };
+        assert_eq!(repeated_in(&mut pair, 20), 0);
+        let longer = Impairments { delay: ms(delay_ms), ..Impairments::default() };
+        [End::Left, End::Right].into_iter().for_each(|end| pair.impair(end, longer.clone()));
+        let measuring = repeated_in(&mut pair, 500);
+        let (each_at_a_time, bound) = (gap_ms > 2 * delay_ms, 20);
+        assert!(!each_at_a_time || measuring <= bound, "{delay_ms}, every {gap_ms} ms: {measuring}");
+        assert_eq!(repeated_in(&mut pair, 100), 0, "{delay_ms}, every {gap_ms} ms");
+    }
+}
