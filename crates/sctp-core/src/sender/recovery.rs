@@ -131,6 +131,15 @@ impl Recoveries {
         self.restart(path, LossCause::Timeout, earliest).exit = None;
     }
 
+    /// What was sent on this path went another way than what is sent there from now on: its recoveries are over, and are not judged
+    /// any more.
+    pub(crate) fn forget(&mut self, path: PathIndex) {
+        let state = self.begun.as_mut().and_then(|begun| begun.paths.get_mut(path.index()));
+        if let Some(state) = state {
+            *state = PathRecovery { exit: None, number: state.number.wrapping_add(1), open: None, ..*state };
+        }
+    }
+
     fn restart(&mut self, path: PathIndex, cause: LossCause, earliest: Option<Tsn>) -> &mut PathRecovery {
         let paths = &mut self.begun.get_or_insert_default().paths;
         if paths.len() <= path.index() {
@@ -156,9 +165,8 @@ impl Recoveries {
         let BegunRecoveries { paths, resent } = &mut **self.begun.get_or_insert_default();
         let state = paths.get(chunk.path.index()).copied().unwrap_or_default();
         let cause = match chunk.state {
-            ChunkState::Lost | ChunkState::TimedOut => {
-                state.open.map_or(LossCause::Acknowledgment, |open| open.cause)
-            }
+            ChunkState::Lost => state.open.map_or(LossCause::Acknowledgment, |open| open.cause),
+            ChunkState::TimedOut => state.open.map_or(LossCause::Timeout, |open| open.cause),
             ChunkState::InFlight | ChunkState::Acknowledged | ChunkState::Abandoned => LossCause::Probe,
         };
         if resent.len() >= REMEMBERED {

@@ -51,7 +51,7 @@ impl Outbound {
             Timer::Heartbeat(path),
         ];
         of_path.into_iter().for_each(|timer| self.timers.stop(timer));
-        self.sender.lose_flight(now, path);
+        self.sender.strand_flight(now, path);
         let other = self.paths.remaining();
         session.forget_address(address, path, other);
         inbound.redirect(path, other);
@@ -79,15 +79,15 @@ impl Outbound {
         }
     }
 
-    /// What left from an address of this host that is gone counts as lost; whatever window the old address had, the new way
-    /// to the peer has not earned it.
+    /// What left from an address of this host that is gone counts as lost. The way from another address is another one: its window is
+    /// the initial one, neither what the old one had nor what a timeout leaves (RFC 9260 §7.2.5.2).
     fn on_source_lost(&mut self, now: Instant, path: PathIndex) {
-        self.sender.lose_flight(now, path);
+        self.sender.strand_flight(now, path);
         self.timers.stop(Timer::T3Rtx(path));
         self.timers.stop(Timer::TailLossProbe(path));
         let entry = self.paths.path_mut(path);
         entry.probe_is_due = false;
-        entry.change_window("local address deleted", Congestion::on_timeout);
+        entry.change_window("local address deleted", Congestion::reinitialise);
     }
 
     /// A (new) address of this host: paths that do not work may work from there.
