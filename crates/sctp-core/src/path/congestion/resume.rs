@@ -129,8 +129,15 @@ impl Resume {
         self.train.as_mut()
     }
 
+    /// Returns what the path carried; as long as it has not gone on with that from another address, what it carried before.
     pub(super) fn usage(&self) -> &Carried {
-        &self.usage
+        match &self.phase {
+            Phase::Reconnaissance(wanted) if wanted.is_any() => wanted,
+            Phase::Normal
+            | Phase::Reconnaissance(_)
+            | Phase::Unvalidated { .. }
+            | Phase::Validating { .. } => &self.usage,
+        }
     }
 
     /// Data moves here from a path that was used like this; returns the window it begins with, if a round trip is known.
@@ -148,7 +155,8 @@ impl Resume {
 
     /// The network behind the path is another one: what it carried before says what is wanted of it now.
     pub(super) fn begin_anew(&mut self) {
-        let used = core::mem::replace(&mut self.usage, Carried::NONE);
+        let used = *self.usage();
+        self.usage = Carried::NONE;
         self.phase = Phase::Reconnaissance(used);
         if let Some(train) = self.train.as_mut().filter(|_| used.is_any()) {
             train.want_anew();

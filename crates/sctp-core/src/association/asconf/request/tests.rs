@@ -40,13 +40,13 @@ const CHANGES: [AddressChange; 3] = [
 #[test]
 fn one_chunk_at_a_time_with_rising_serial_numbers_rfc_5061_5_1() {
     let mut requests = requests(&CHANGES);
-    let first = requests.next(ip(1), PathIndex::FIRST).unwrap();
+    let first = requests.next(Instant::EPOCH, ip(1), PathIndex::FIRST).unwrap();
     assert_eq!(requests.outstanding().map(|outstanding| &outstanding.chunk), Some(&first));
     assert!(requests.push(AddressChange::Add(ip(4))));
-    assert_eq!(requests.next(ip(1), PathIndex::FIRST), None, "one is outstanding");
+    assert_eq!(requests.next(Instant::EPOCH, ip(1), PathIndex::FIRST), None, "one is outstanding");
     assert_eq!(answer(&mut requests, 5, &[]), AsconfAnswer::Stray);
     assert_eq!(outcomes(answer(&mut requests, u32::MAX, &[])), [AddressOutcome::Done; 3]);
-    assert!(requests.next(ip(1), PathIndex::FIRST).is_some());
+    assert!(requests.next(Instant::EPOCH, ip(1), PathIndex::FIRST).is_some());
     assert_eq!(answer(&mut requests, u32::MAX, &[]), AsconfAnswer::Stray, "that was the one before");
     assert_eq!(outcomes(answer(&mut requests, 0, &[])), [AddressOutcome::Done]);
     assert_eq!(answer(&mut requests, 0, &[]), AsconfAnswer::Stray);
@@ -103,6 +103,6 @@ fn peer_that_does_not_understand_is_not_asked_again() {
 fn requests_that_wait_are_bounded() {
     let mut requests = requests(&[AddressChange::Add(ip(1)); WAITING_MAX]);
     assert!(!requests.push(AddressChange::Add(ip(1))));
-    requests.next(ip(1), PathIndex::FIRST).unwrap();
+    requests.next(Instant::EPOCH, ip(1), PathIndex::FIRST).unwrap();
     assert_eq!(requests.outstanding().map(|outstanding| outstanding.asked.len()), Some(REQUESTS_MAX));
 }
