@@ -29,7 +29,7 @@ impl Scenario {
         let mut new = LinkPlan::new([client, right.clone()], &handover.link, &handover.link);
         // Nor is the peer to be met in the new network from the old one: the path there is not confirmed before the client is there.
         let arrival =
-            vec![state(Duration::ZERO, SwitchState::Down), state(handover.arrives_at(), SwitchState::Up)];
+            vec![state(Duration::ZERO, SwitchState::Down), state(there_at(handover), SwitchState::Up)];
         new.changes.clone_from(&arrival);
         let wire = |one: &String, other: &String| {
             let nothing = Impairments::default();
@@ -108,6 +108,11 @@ impl Scenario {
         }
         Ok((name, link))
     }
+}
+
+/// Returns when the new network is there: just before the client is told, which sends into it at once.
+fn there_at(handover: &Handover) -> Duration {
+    handover.arrives_at().saturating_sub(Duration::from_nanos(1))
 }
 
 fn state(at: Duration, state: SwitchState) -> LinkChange {

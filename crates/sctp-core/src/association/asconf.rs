@@ -18,6 +18,7 @@ use core::net::IpAddr;
 
 use sctp_wire::{Asconf, AsconfSerial, Cause, ChunkBuf, ChunkType, Tsn};
 use smallvec::SmallVec;
+use virtual_time::Instant;
 
 use self::elsewhere::Elsewhere;
 use self::request::Requests;
@@ -157,12 +158,12 @@ impl DynamicAddresses {
     }
 
     /// Returns the next ASCONF, if something waits and nothing is outstanding (A1 to A4).
-    fn next(&mut self, path: &Path) -> Option<ChunkBuf> {
+    fn next(&mut self, now: Instant, path: &Path) -> Option<ChunkBuf> {
         let agreed = self.agreed.as_mut()?;
         // By its tag the peer may find the association anyway; others go by this (RFC 5061 §4.1.1, §5.2 (D2)).
         let lookup = agreed.told.first().copied().or(path.source.address());
         let lookup = lookup.unwrap_or_else(|| address::unspecified_like(path.destination.address));
-        let chunk = agreed.requests.next(lookup, path.index)?;
+        let chunk = agreed.requests.next(now, lookup, path.index)?;
         self.statistics.note().sent += 1;
         Some(chunk)
     }

@@ -458,15 +458,40 @@ impl Sender {
         losses
     }
 
-    /// Counts everything in flight on a path as lost (RFC 9260 §6.3.3 (E3)), because T3-rtx expired there or
-    /// the path was taken away; returns whether something had been sent again before.
+    /// Counts everything in flight on a path as lost (RFC 9260 §6.3.3 (E3)), because T3-rtx expired there; returns whether
+    /// something had been sent again before.
     pub(crate) fn lose_flight(&mut self, now: Instant, path: PathIndex) -> bool {
-        // A first chunk that is gap-acknowledged cannot be: the peer took its word back.
+        self.distrust_first(now);
+        let earliest = self.outstanding.earliest(path).map(|index| self.outstanding.tsn_at(index));
+        self.recoveries.on_timeout(path, earliest);
+        self.time_out(path)
+    }
+
+    /// Counts everything in flight on a path as lost, because the way that it went is not there any more: an end of it has lost its
+    /// address. What the peer still says about it, that it came twice or how long ago it left, says nothing about the way that
+    /// data goes from now on.
+    pub(crate) fn strand_flight(&mut self, now: Instant, path: PathIndex) {
+        self.distrust_first(now);
+        for index in 0..self.outstanding.len() {
+            if self.outstanding.get(index).is_some_and(|chunk| chunk.path == path) {
+                self.outstanding.mark_moved(index);
+            }
+        }
+        self.recoveries.forget(path);
+        self.rack.forget(path);
+        *self.rtt_samples.entry(path) = RttSample::default();
+        let _was_repeated = self.time_out(path);
+    }
+
+    /// A first chunk that is gap-acknowledged cannot be: the peer took its word back.
+    fn distrust_first(&mut self, now: Instant) {
         if self.outstanding.get(0).is_some_and(|chunk| chunk.state == ChunkState::Acknowledged) {
             self.outstanding.take_back_all(now);
         }
-        let earliest = self.outstanding.earliest(path).map(|index| self.outstanding.tsn_at(index));
-        self.recoveries.on_timeout(path, earliest);
+    }
+
+    /// Marks everything in flight on a path as lost; returns whether something had been sent again before.
+    fn time_out(&mut self, path: PathIndex) -> bool {
         let mut was_repeated = false;
         for index in 0..self.outstanding.len() {
             let here = self.outstanding.get(index).filter(|chunk| chunk.path == path);

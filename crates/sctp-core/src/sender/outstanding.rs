@@ -433,6 +433,14 @@ impl Outstanding {
         self.lose(index, ChunkState::TimedOut)
     }
 
+    /// Takes note that a chunk was sent another way than its path goes now: an acknowledgment of it says nothing about the way
+    /// that it is sent again.
+    pub(crate) fn mark_moved(&mut self, index: usize) {
+        if let Some(chunk) = self.chunks.get_mut(index) {
+            chunk.is_moved = true;
+        }
+    }
+
     fn lose(&mut self, index: usize, state: ChunkState) -> bool {
         let Some(chunk) = self.chunks.get_mut(index).filter(|chunk| chunk.state == ChunkState::InFlight)
         else {

@@ -89,6 +89,11 @@ impl Rack {
         self.paths.iter_mut().for_each(|path| path.window.on_cumulative_ack(point));
     }
 
+    /// The way of a path is another one: nothing that was delivered says anything about it.
+    pub(crate) fn forget(&mut self, path: PathIndex) {
+        *self.path_mut(path) = RackPath::default();
+    }
+
     /// Looks for chunks of a path sent so long before a delivered one that they must be lost (RFC 8985 §6.2 steps 4, 5), and appends
     /// their indices, ascending; returns when to look again.
     pub(crate) fn detect(

@@ -81,7 +81,7 @@ struct ResentChunk {
     bytes: usize,
     /// How often it had been sent before.
     transmissions: u16,
-    /// The time at which it was sent for the first time, if that is remembered.
+    /// The time at which it was sent for the first time, if that is remembered and it never went another way.
     begun_at: Option<Instant>,
     /// The time at which it was acknowledged, sent again.
     delivered_at: Option<Instant>,
@@ -134,6 +134,15 @@ impl Recoveries {
         self.restart(path, LossCause::Timeout, earliest).exit = None;
     }
 
+    /// What was sent on this path went another way than what is sent there from now on: its recoveries are over, and are not judged
+    /// any more.
+    pub(crate) fn forget(&mut self, path: PathIndex) {
+        let state = self.begun.as_mut().and_then(|begun| begun.paths.get_mut(path));
+        if let Some(state) = state {
+            *state = PathRecovery { exit: None, number: state.number.wrapping_add(1), open: None, ..*state };
+        }
+    }
+
     fn restart(&mut self, path: PathIndex, cause: LossCause, earliest: Option<Tsn>) -> &mut PathRecovery {
         let state = self.begun.get_or_insert_default().paths.entry(path);
         state.number = state.number.wrapping_add(1);
@@ -150,20 +159,20 @@ impl Recoveries {
         }
     }
 
-    /// A chunk is about to be sent again.
-    pub(crate) fn on_resent(&mut self, tsn: Tsn, chunk: &SentChunk) {
+    /// A chunk is about to be sent again, on this path.
+    pub(crate) fn on_resent(&mut self, tsn: Tsn, chunk: &SentChunk, on: PathIndex) {
         let BegunRecoveries { paths, resent } = &mut **self.begun.get_or_insert_default();
         let state = paths.get(chunk.path).copied().unwrap_or_default();
         let cause = match chunk.state {
-            ChunkState::Lost | ChunkState::TimedOut => {
-                state.open.map_or(LossCause::Acknowledgment, |open| open.cause)
-            }
+            ChunkState::Lost => state.open.map_or(LossCause::Acknowledgment, |open| open.cause),
+            ChunkState::TimedOut => state.open.map_or(LossCause::Timeout, |open| open.cause),
             ChunkState::InFlight | ChunkState::Acknowledged | ChunkState::Abandoned => LossCause::Probe,
         };
         if resent.len() >= REMEMBERED {
             resent.pop_front();
         }
         let begun_at = match chunk.transmissions {
+            _ if chunk.is_moved || chunk.path != on => None,
             1 => Some(chunk.sent_at),
             _ => resent.iter().rev().find(|earlier| earlier.tsn == tsn).and_then(|earlier| earlier.begun_at),
         };

@@ -21,7 +21,8 @@ pub(crate) struct SentChunk {
     /// Packets of new data that carried it once more.
     pub(crate) copies: u8,
     pub(crate) fast_retransmitted: bool,
-    /// Sent on more than one path: an acknowledgment of it says nothing about either (RFC 7829 §3.2, point 9).
+    /// Sent on more than one path, or from more than one address: an acknowledgment of it says nothing about either (RFC 7829
+    /// §3.2, point 9).
     pub(crate) is_moved: bool,
     /// Whether the terms of its message forbid to send it again, even as a probe.
     pub(crate) is_last_try: bool,

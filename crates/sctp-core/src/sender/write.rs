@@ -279,7 +279,7 @@ impl Sender {
         flags.immediate = self.options.immediate_sack == ImmediateSack::WhenSenderDry;
         let stored = self.queue.messages().get(chunk.fragment.message)?;
         write_chunk(writer, tsn, &chunk.fragment, &stored.message, flags).ok()?;
-        self.recoveries.on_resent(tsn, chunk);
+        self.recoveries.on_resent(tsn, chunk, path);
         let transmissions = u32::from(chunk.transmissions.saturating_add(1));
         let tries = self.tries_left(now, chunk.fragment.message, transmissions);
         self.outstanding.resent(now, path, index, tries);

@@ -3,5 +3,6 @@
 mod addresses;
 mod failover;
 mod flaps;
+mod gap;
 mod sources;
 mod start_up;

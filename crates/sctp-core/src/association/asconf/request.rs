@@ -1,12 +1,14 @@
 //! The requests to the peer in ASCONF, one chunk at a time (RFC 5061 §5.1).
 
 use core::net::IpAddr;
+use core::time::Duration;
 use std::collections::VecDeque;
 
 use sctp_wire::{
     AddressRequest, AsconfAck, AsconfSerial, CauseCode, ChunkBuf, CorrelationId, Parameter, Parameters,
 };
 use smallvec::SmallVec;
+use virtual_time::Instant;
 
 use super::prospect::Prospect;
 use super::{AddressChange, AddressOutcome};
@@ -35,6 +37,9 @@ pub(crate) struct OutstandingAsconf {
     pub(crate) path: PathIndex,
     /// How often it was sent again.
     repetitions: u32,
+    /// When it was sent, as long as that was once: an answer to one that went again does not say which it answers (RFC 9260
+    /// §6.3.1 (C5)).
+    timed: Option<Instant>,
 }
 
 /// The kind of answer that an ASCONF-ACK is.
@@ -88,8 +93,22 @@ impl Requests {
     pub(crate) fn repeat(&mut self, path: PathIndex, most: u32) -> bool {
         let Some(outstanding) = &mut self.outstanding else { return true };
         outstanding.path = path;
+        outstanding.timed = None;
         outstanding.repetitions += 1;
         outstanding.repetitions <= most
+    }
+
+    /// The outstanding ASCONF goes once more somewhere else: its answer measures no round trip.
+    pub(crate) fn forget_time(&mut self) {
+        if let Some(outstanding) = &mut self.outstanding {
+            outstanding.timed = None;
+        }
+    }
+
+    /// Returns the path of the outstanding ASCONF, if this answers it, and how long it has taken.
+    pub(crate) fn round_trip(&self, now: Instant, serial: AsconfSerial) -> Option<(PathIndex, Duration)> {
+        let answered = self.outstanding.as_ref().filter(|outstanding| outstanding.serial == serial)?;
+        Some((answered.path, now.since(answered.timed?)))
     }
 
     /// Returns the addresses that are left when the peer, which knows these, has done all that it is asked for.
@@ -141,7 +160,7 @@ impl Requests {
 
     /// Makes the next ASCONF of what waits, if none is outstanding (A1 to A3); `lookup` is the address by which the peer
     /// finds the association.
-    pub(crate) fn next(&mut self, lookup: IpAddr, path: PathIndex) -> Option<ChunkBuf> {
+    pub(crate) fn next(&mut self, now: Instant, lookup: IpAddr, path: PathIndex) -> Option<ChunkBuf> {
         if self.outstanding.is_some() || self.waiting.is_empty() {
             return None;
         }
@@ -156,8 +175,9 @@ impl Requests {
         let serial = self.next_serial;
         let chunk = ChunkBuf::asconf(serial, lookup, &parameters).ok()?;
         self.next_serial = serial.next();
+        let (repetitions, timed) = (0, Some(now));
         self.outstanding =
-            Some(OutstandingAsconf { serial, chunk: chunk.clone(), asked, path, repetitions: 0 });
+            Some(OutstandingAsconf { serial, chunk: chunk.clone(), asked, path, repetitions, timed });
         Some(chunk)
     }
 

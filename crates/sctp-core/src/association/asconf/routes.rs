@@ -69,7 +69,12 @@ impl DynamicAddresses {
             self.on_outcome(now, change, AddressOutcome::Refused { cause }, session, outbound);
         }
         let path = self.way_of_request(&outbound.paths);
-        let Some(chunk) = self.next(outbound.paths.path(path)) else { return };
+        let Some(chunk) = self.next(now, outbound.paths.path(path)) else { return };
+        // What ran out while there was no address to send from says nothing about the way from the new one.
+        let entry = outbound.paths.path_mut(path);
+        if entry.source.is_stranded() {
+            entry.rto.end_back_off();
+        }
         for address in self.being_deleted() {
             outbound.leave_local(now, address, session);
         }
@@ -137,6 +142,7 @@ impl DynamicAddresses {
         let is_cut_off = outbound.paths.path(outbound.paths.for_data()).state != PathState::Active;
         match self.outstanding().filter(|_| is_cut_off) {
             Some((_, chunk)) => {
+                self.agreed.iter_mut().for_each(|agreed| agreed.requests.forget_time());
                 self.statistics.note().retransmissions += 1;
                 outbound.push_on(path, session, Ok(chunk));
             }
@@ -198,12 +204,16 @@ impl DynamicAddresses {
         outbound: &mut Outbound,
     ) -> Result<(), ProtocolViolation> {
         let Some(agreed) = self.agreed.as_mut() else { return Ok(()) };
+        let measured = agreed.requests.round_trip(now, ack.serial);
         match agreed.requests.on_ack(ack) {
             AsconfAnswer::Outstanding(outcomes) => {
                 outbound.timers.stop(Timer::T4Asconf);
                 outbound.answered(now, path, Answer::Acknowledged, session);
                 for (change, outcome) in outcomes {
                     self.on_outcome(now, change, outcome, session, outbound);
+                }
+                if let Some((asked_on, rtt)) = measured {
+                    outbound.on_first_round_trip(now, asked_on, rtt);
                 }
                 self.send_next(now, session, outbound);
             }

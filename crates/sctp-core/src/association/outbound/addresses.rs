@@ -1,6 +1,7 @@
 //! Paths that go and come with the addresses of both ends.
 
 use core::net::IpAddr;
+use core::time::Duration;
 
 use virtual_time::Instant;
 
@@ -51,7 +52,7 @@ impl Outbound {
             Timer::Heartbeat(path),
         ];
         of_path.into_iter().for_each(|timer| self.timers.stop(timer));
-        self.sender.lose_flight(now, path);
+        self.sender.strand_flight(now, path);
         let other = self.paths.remaining();
         session.forget_address(address, path, other);
         inbound.redirect(path, other);
@@ -79,15 +80,30 @@ impl Outbound {
         }
     }
 
-    /// What left from an address of this host that is gone counts as lost; whatever window the old address had, the new way
-    /// to the peer has not earned it.
+    /// What left from an address of this host that is gone counts as lost. The way from another address is another one: its window is
+    /// the initial one, neither what the old one had nor what a timeout leaves (RFC 9260 §7.2.5.2).
     fn on_source_lost(&mut self, now: Instant, path: PathIndex) {
-        self.sender.lose_flight(now, path);
-        self.timers.stop(Timer::T3Rtx(path));
-        self.timers.stop(Timer::TailLossProbe(path));
+        self.sender.strand_flight(now, path);
+        self.stop_retransmission(path);
         let entry = self.paths.path_mut(path);
-        entry.probe_is_due = false;
-        entry.change_window("local address deleted", Congestion::on_timeout);
+        entry.change_window("local address deleted", Congestion::reinitialise);
+    }
+
+    /// The peer has answered a control chunk for the first time since a path began anew: that is a round trip as any (RFC 9260
+    /// §6.3.1 (C2)), and data need not wait for another one to begin as a start-up wants it to.
+    pub(in crate::association) fn on_first_round_trip(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        rtt: Duration,
+    ) {
+        if !self.paths.contains(path) || self.paths.path(path).rto.srtt().is_some() {
+            return;
+        }
+        self.paths.on_measurement(path, now, rtt);
+        let flight = self.sender.flight(path);
+        let entry = self.paths.path_mut(path);
+        entry.change_window("round trip known", |congestion| congestion.resume(now, rtt, flight));
     }
 
     /// A (new) address of this host: paths that do not work may work from there.

@@ -148,10 +148,23 @@ impl Outbound {
         if state == PathState::Active {
             self.begin_mtu_search(now, path);
             self.measure_before_use(now, path);
+            self.rescue_flight(now, path);
         }
         // What was asked before the path came back is answered by that.
         let _asked = self.paths.path_mut(path).heartbeat.expire();
         self.schedule_heartbeat(now, path, session);
+    }
+
+    /// The peer has answered on a path that did not work: what went unanswered on others, whose timers have backed off, goes again
+    /// there at once.
+    fn rescue_flight(&mut self, now: Instant, answered: PathIndex) {
+        for path in self.paths.ids() {
+            let is_silent = path != answered && self.paths.path(path).errors > 0;
+            if is_silent && self.sender.flight(path) > 0 {
+                let _was_repeated = self.sender.lose_flight(now, path);
+                self.stop_retransmission(path);
+            }
+        }
     }
 
     /// Counts an error on path and association.

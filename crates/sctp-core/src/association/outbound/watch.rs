@@ -6,6 +6,7 @@ use super::Outbound;
 use crate::association::AssociationState;
 use crate::association::session::Session;
 use crate::association::timers::Timer;
+use crate::transmit::PathIndex;
 
 impl Outbound {
     /// Keeps the timers in step after something came in, or time passed.
@@ -95,6 +96,13 @@ impl Outbound {
         for path in self.paths.iter().filter(|path| self.sender.has_outstanding(path.index)) {
             self.timers.start_if_stopped(Timer::T3Rtx(path.index), now + path.rto.rto());
         }
+    }
+
+    /// Nothing is in flight on a path any more that could be sent again there.
+    pub(super) fn stop_retransmission(&mut self, path: PathIndex) {
+        self.timers.stop(Timer::T3Rtx(path));
+        self.timers.stop(Timer::TailLossProbe(path));
+        self.paths.path_mut(path).probe_is_due = false;
     }
 
     /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one; (R4),

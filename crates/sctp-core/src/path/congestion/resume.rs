@@ -89,6 +89,8 @@ pub(super) struct Resume {
     /// The measurement of the path, if one is asked for.
     train: Option<Train>,
     usage: Carried,
+    /// What a start-up goes by.
+    wanted: Carried,
     phase: Phase,
 }
 
@@ -97,21 +99,17 @@ pub(super) struct Resume {
 enum Phase {
     /// The window is as the controller has it.
     Normal,
-    Reconnaissance(Carried),
+    /// A round trip of this path is not known, or not what it carries.
+    Reconnaissance,
     /// Octets that were in flight when the window was enlarged: they say nothing about it.
-    Unvalidated {
-        before: usize,
-    },
+    Unvalidated { before: usize },
     /// Octets acknowledged since the window was enlarged, and those of its flight that are still to be.
-    Validating {
-        acked: usize,
-        left: usize,
-    },
+    Validating { acked: usize, left: usize },
 }
 
 impl Resume {
     pub(super) fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, train: None, usage: Carried::NONE, phase: Phase::Normal }
+        Self { most_bytes, train: None, usage: Carried::NONE, wanted: Carried::NONE, phase: Phase::Normal }
     }
 
     /// Creates the start-up of a path that is measured by a train before.
@@ -129,8 +127,12 @@ impl Resume {
         self.train.as_mut()
     }
 
+    /// Returns what is wanted of the path: what it carried or, as long as a start-up is under way, what was carried before that.
     pub(super) fn usage(&self) -> &Carried {
-        &self.usage
+        match self.phase {
+            Phase::Normal => &self.usage,
+            Phase::Reconnaissance | Phase::Unvalidated { .. } | Phase::Validating { .. } => &self.wanted,
+        }
     }
 
     /// Data moves here from a path that was used like this; returns the window it begins with, if a round trip is known.
@@ -138,7 +140,8 @@ impl Resume {
         if !used.is_any() || self.usage.is_as_recent_as(used) {
             return None;
         }
-        self.phase = Phase::Reconnaissance(*used);
+        self.wanted = *used;
+        self.phase = Phase::Reconnaissance;
         let now = used.until();
         if let Some(train) = &mut self.train {
             train.want(now);
@@ -148,9 +151,10 @@ impl Resume {
 
     /// The network behind the path is another one: what it carried before says what is wanted of it now.
     pub(super) fn begin_anew(&mut self) {
-        let used = core::mem::replace(&mut self.usage, Carried::NONE);
-        self.phase = Phase::Reconnaissance(used);
-        if let Some(train) = self.train.as_mut().filter(|_| used.is_any()) {
+        self.wanted = *self.usage();
+        self.usage = Carried::NONE;
+        self.phase = Phase::Reconnaissance;
+        if let Some(train) = self.train.as_mut().filter(|_| self.wanted.is_any()) {
             train.want_anew();
         }
     }
@@ -162,8 +166,7 @@ impl Resume {
         srtt: Duration,
         (cwnd, flight): (usize, usize),
     ) -> Option<usize> {
-        let Phase::Reconnaissance(used) = self.phase else { return None };
-        if srtt.is_zero() {
+        if !matches!(self.phase, Phase::Reconnaissance) || srtt.is_zero() {
             return None;
         }
         let carried = match self.train.map(|train| train.measured(now)) {
@@ -172,7 +175,7 @@ impl Resume {
             Some(Measured::Nothing) => 0,
             Some(Measured::Rate(rate)) => octets_in(rate, srtt),
         };
-        let octets = used.within(srtt).min(self.most_bytes).min(carried);
+        let octets = self.wanted.within(srtt).min(self.most_bytes).min(carried);
         let is_more = octets > cwnd;
         self.phase = if is_more { Phase::Unvalidated { before: flight } } else { Phase::Normal };
         is_more.then_some(octets)
@@ -188,11 +191,11 @@ impl Resume {
         self.usage.add(acked, is_limited);
         match &mut self.phase {
             Phase::Normal => None,
-            Phase::Reconnaissance(_) if acked.in_recovery => {
+            Phase::Reconnaissance if acked.in_recovery => {
                 self.phase = Phase::Normal;
                 None
             }
-            Phase::Reconnaissance(_) => {
+            Phase::Reconnaissance => {
                 let flight = acked.flight_before.saturating_sub(acked.bytes);
                 self.resume(acked.now, acked.srtt, (cwnd, flight)).map(Step::AtLeast)
             }
@@ -219,7 +222,7 @@ impl Resume {
     /// Something was lost: returns the octets to retreat to, if the window may be more than the path carries.
     pub(super) fn on_loss(&mut self) -> Option<usize> {
         let acked = match core::mem::replace(&mut self.phase, Phase::Normal) {
-            Phase::Normal | Phase::Reconnaissance(_) => return None,
+            Phase::Normal | Phase::Reconnaissance => return None,
             Phase::Unvalidated { .. } => 0,
             Phase::Validating { acked, .. } => acked,
         };

@@ -258,18 +258,24 @@ impl Congestion {
         nonce: u64,
         (srtt, flight): (Option<Duration>, usize),
     ) -> bool {
-        let cwnd = self.cwnd();
-        let Some(resume) = &mut self.resume else { return false };
-        if !resume.train_mut().is_some_and(|train| train.on_answer(now, nonce)) {
+        let train = self.resume.as_mut().and_then(|resume| resume.train_mut());
+        if !train.is_some_and(|train| train.on_answer(now, nonce)) {
             return false;
         }
-        if let Some(srtt) = srtt
-            && let Some(octets) = resume.resume(now, srtt, (cwnd, flight))
-        {
+        if let Some(srtt) = srtt {
+            self.resume(now, srtt, flight);
+        }
+        true
+    }
+
+    /// A round trip of the path is known: data that has moved here goes on with what a start-up wants, if there is one and all that
+    /// it waits for is known.
+    pub(crate) fn resume(&mut self, now: Instant, srtt: Duration, flight: usize) {
+        let cwnd = self.cwnd();
+        if let Some(octets) = self.resume.as_mut().and_then(|it| it.resume(now, srtt, (cwnd, flight))) {
             self.srtt = srtt;
             self.take(Step::AtLeast(octets));
         }
-        true
     }
 
     /// Makes the window what a start-up wants it to be; never smaller than slow start would begin with.

@@ -40,13 +40,13 @@ const CHANGES: [AddressChange; 3] = [
 #[test]
 fn one_chunk_at_a_time_with_rising_serial_numbers_rfc_5061_5_1() {
     let mut requests = requests(&CHANGES);
-    let first = requests.next(ip(1), PathIndex::FIRST).unwrap();
+    let first = requests.next(Instant::EPOCH, ip(1), PathIndex::FIRST).unwrap();
     assert_eq!(requests.outstanding().map(|outstanding| &outstanding.chunk), Some(&first));
     assert!(requests.push(AddressChange::Add(ip(4))));
-    assert_eq!(requests.next(ip(1), PathIndex::FIRST), None, "one is outstanding");
+    assert_eq!(requests.next(Instant::EPOCH, ip(1), PathIndex::FIRST), None, "one is outstanding");
     assert_eq!(answer(&mut requests, 5, &[]), AsconfAnswer::Stray);
     assert_eq!(outcomes(answer(&mut requests, u32::MAX, &[])), [AddressOutcome::Done; 3]);
-    assert!(requests.next(ip(1), PathIndex::FIRST).is_some());
+    assert!(requests.next(Instant::EPOCH, ip(1), PathIndex::FIRST).is_some());
     assert_eq!(answer(&mut requests, u32::MAX, &[]), AsconfAnswer::Stray, "that was the one before");
     assert_eq!(outcomes(answer(&mut requests, 0, &[])), [AddressOutcome::Done]);
     assert_eq!(answer(&mut requests, 0, &[]), AsconfAnswer::Stray);
@@ -71,11 +71,11 @@ fn what_follows_a_failure_failed_unless_success_is_said_rfc_5061_5_1_a7() {
     let refused = AddressOutcome::Refused { cause: 0xa1 };
     let causes = encode_causes(&[Cause::ResourceShortage(&[])]).unwrap();
     let mut asked = requests(&CHANGES);
-    asked.next(ip(1), PathIndex::FIRST).unwrap();
+    asked.next(Instant::EPOCH, ip(1), PathIndex::FIRST).unwrap();
     let responses = [refusal(2, &causes)];
     assert_eq!(outcomes(answer(&mut asked, u32::MAX, &responses)), [AddressOutcome::Done, refused, refused]);
     let mut asked = requests(&CHANGES);
-    asked.next(ip(1), PathIndex::FIRST).unwrap();
+    asked.next(Instant::EPOCH, ip(1), PathIndex::FIRST).unwrap();
     let responses = [refusal(1, &causes), Parameter::SuccessIndication(CorrelationId::new(3))];
     assert_eq!(outcomes(answer(&mut asked, u32::MAX, &responses)), [refused, refused, AddressOutcome::Done]);
 }
@@ -85,15 +85,15 @@ fn what_follows_a_failure_failed_unless_success_is_said_rfc_5061_5_1_a7() {
 fn peer_that_does_not_understand_is_not_asked_again() {
     let causes = encode_causes(&[Cause::UnrecognizedParameters(&[])]).unwrap();
     let mut asked = requests(&CHANGES[1..2]);
-    asked.next(ip(1), PathIndex::FIRST).unwrap();
+    asked.next(Instant::EPOCH, ip(1), PathIndex::FIRST).unwrap();
     let _ = answer(&mut asked, u32::MAX, &[refusal(1, &causes)]);
     assert!(asked.is_refused(CHANGES[1]) && !asked.is_refused(CHANGES[0]));
     assert!(asked.push(CHANGES[0]));
-    asked.next(ip(1), PathIndex::FIRST).unwrap();
+    asked.next(Instant::EPOCH, ip(1), PathIndex::FIRST).unwrap();
     let _ = answer(&mut asked, 0, &[refusal(2, &causes)]);
     assert!(CHANGES.iter().all(|change| asked.is_refused(*change)));
     let mut asked = requests(&CHANGES[..1]);
-    asked.next(ip(1), PathIndex::FIRST).unwrap();
+    asked.next(Instant::EPOCH, ip(1), PathIndex::FIRST).unwrap();
     assert!(asked.push(CHANGES[2]));
     assert_eq!(asked.on_not_understood().to_vec(), [CHANGES[0], CHANGES[2]]);
     assert!(asked.is_refused(CHANGES[0]) && asked.outstanding().is_none());
@@ -103,6 +103,6 @@ fn peer_that_does_not_understand_is_not_asked_again() {
 fn requests_that_wait_are_bounded() {
     let mut requests = requests(&[AddressChange::Add(ip(1)); WAITING_MAX]);
     assert!(!requests.push(AddressChange::Add(ip(1))));
-    requests.next(ip(1), PathIndex::FIRST).unwrap();
+    requests.next(Instant::EPOCH, ip(1), PathIndex::FIRST).unwrap();
     assert_eq!(requests.outstanding().map(|outstanding| outstanding.asked.len()), Some(REQUESTS_MAX));
 }
