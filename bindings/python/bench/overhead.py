@@ -1,6 +1,9 @@
-"""What a campaign costs for each run beyond the run itself: ``python bindings/python/bench/overhead.py [RUNS]``.
+"""What a campaign costs for each run beyond the run itself: ``python bindings/python/bench/overhead.py [RUNS | count]``.
 
-Runs by themselves, in this process, alternate with campaigns on one worker process; processor time counts, of client and worker. What starting
+With ``count`` instructions count instead of time, those of all processes, by valgrind: they are the same however busy the machine is. Two numbers of runs
+are counted each way, so that what starting takes is left out.
+
+Otherwise runs by themselves, in this process, alternate with campaigns on one worker process; processor time counts, of client and worker. What starting
 Python and opening a store take is the same however many runs there are: it is measured by campaigns of one run for each cell, printed, and taken
 off. Of each the least over the rounds counts: on a machine that others share, the same run takes half as long again at times, and never less than it
 must. The package has to be built with optimisation, as ``pip install`` does.
@@ -9,6 +12,8 @@ Criterion: at most 2 % for each run.
 """
 
 import statistics
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -19,6 +24,8 @@ from headway import _headway
 from headway.campaign._cells import Plan
 
 ROUNDS = 7
+COUNTED = (10, 60)
+"""Seeds of each cell that instructions are counted for."""
 
 
 def taken(act) -> float:
@@ -41,8 +48,44 @@ def campaign(seeds: int) -> None:
         headway.campaign(told.PLAN, seeds, store=Path(folder) / "store", jobs=1, progress=False)
 
 
+def instructions(what: str, seeds: int) -> int:
+    """Return the instructions of this program while it does this, and of all processes that it starts."""
+    arguments = ["--tool=callgrind", "--callgrind-out-file=/dev/null", "--trace-children=yes"]
+    command = ["valgrind", *arguments, sys.executable, __file__, what, str(seeds)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    counts = [line.partition("Collected :")[2] for line in said.splitlines() if "Collected :" in line]
+    print(f"{what}, {4 * seeds} runs: {sum(map(int, counts)):,} instructions of {len(counts)} processes", flush=True)
+    return sum(map(int, counts))
+
+
+def count() -> None:
+    """Count instructions, and judge."""
+    told.conditions()
+    few, many = COUNTED
+    each = {
+        what: (instructions(what, many) - instructions(what, few)) / (4 * (many - few)) for what in ("bare", "campaign")
+    }
+    print(f"{each['bare']:,.0f} instructions for a run, {each['campaign'] - each['bare']:+,.0f} more in a campaign")
+    verdicts = told.Verdicts()
+    verdicts.judge("overhead for each run over the bare simulator", 100 * (each["campaign"] / each["bare"] - 1), "%", 2.0)
+    verdicts.exit()
+
+
 def main() -> None:
     """Measure, and judge."""
+    match sys.argv[1:]:
+        case ["count"]:
+            count()
+        case ["bare", seeds]:
+            bare(int(seeds))
+        case ["campaign", seeds]:
+            campaign(int(seeds))
+        case _:
+            measure()
+
+
+def measure() -> None:
+    """Take the time, and judge."""
     told.conditions()
     runs = told.argument(1600)
     seeds = runs // 4
