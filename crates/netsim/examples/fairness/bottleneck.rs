@@ -54,10 +54,14 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// Jain's fairness index over all flows: 1 if all are equal, 1/n if one has it all.
     pub(crate) fn jain(&self) -> f64 {
-        let rates = || self.sctp.iter().chain(&self.tcp);
-        let (sum, squares): (f64, f64) = (rates().sum(), rates().map(|rate| rate * rate).sum());
-        sum * sum / (rates().map(|_| 1.0).sum::<f64>() * squares)
+        jain_of(self.sctp.iter().chain(&self.tcp))
     }
+}
+
+/// Jain's fairness index of these rates.
+pub(crate) fn jain_of<'a>(rates: impl Iterator<Item = &'a f64> + Clone) -> f64 {
+    let (sum, squares): (f64, f64) = (rates.clone().sum(), rates.clone().map(|rate| rate * rate).sum());
+    sum * sum / (rates.map(|_| 1.0).sum::<f64>() * squares)
 }
 
 impl Cell {

@@ -6,7 +6,7 @@
 //! cargo run --release -p netsim --example fairness loss
 //! cargo run --release -p netsim --example fairness initial
 //! cargo run --release -p netsim --example fairness model
-//! cargo run --release -p netsim --example fairness queues
+//! cargo run --release -p netsim --example fairness queues [seconds [runs=N] [part of a row]…]
 //! ```
 //!
 //! The first prints the rows whose names have all the parts in them, as in `20 runs=40 CUBIC '0.1 % loss' '8 + 8'`;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("loss") => print_lossy(),
         Some("initial") => initial::print(),
         Some("model") => model::print_lossy(),
-        Some("queues") => model::print_queues(),
+        Some("queues") => model::print_queues(&Selection::parse(&arguments[1..])?),
         Some("windows") => windows::print(&Selection::parse(&arguments[1..])?),
         _ => print_shared(&Selection::parse(&arguments)?),
     }

@@ -42,12 +42,13 @@ impl Selection {
         Ok(selection)
     }
 
+    /// Returns whether all parts that were asked for stand in this name of a row.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.parts.iter().all(|part| name.contains(part.as_str()))
+    }
+
     pub(crate) fn cells(&self) -> Vec<Cell> {
-        let is_wanted = |cell: &Cell| {
-            let name = name(cell);
-            self.parts.iter().all(|part| name.contains(part.as_str()))
-        };
-        let all = all().into_iter().filter(is_wanted);
+        let all = all().into_iter().filter(|cell| self.wants(&name(cell)));
         all.map(|cell| Cell { initial_window: self.initial_window, ..cell }).collect()
     }
 }
