@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bottleneck::{Cell, Obstacle, Outcome, jain_of, to_f64};
-use crate::flow::Algorithm;
+use crate::flow::{Algorithm, Kind};
 use crate::selection::Selection;
 use crate::summary;
 
@@ -49,6 +49,33 @@ pub(crate) fn print_queues(selection: &Selection) {
     }
 }
 
+/// How long twenty messages of 100 octets a second take, one way, beside a bulk flow, by its control and the queue.
+pub(crate) fn print_thin(selection: &Selection) {
+    println!(
+        "| bulk flow | queue, BDP | its Mbit/s | median | 99 % | longest | messages |\n|---|---|---|---|---|---|---|"
+    );
+    for queue in [(1, 2), (1, 1), (4, 1)] {
+        for (name, algorithm) in BULK {
+            let beside = Cell { newcomers: Some((Kind::Thin, 1)), ..cell(algorithm, 20, queue, [1, 0]) };
+            let outcomes = summary::outcomes(&beside, selection.runs, selection.measured);
+            let mut waits: Vec<Duration> =
+                outcomes.iter().flat_map(|outcome| outcome.waits.clone()).collect();
+            waits.sort();
+            let of = |hundredths: usize| waits[(waits.len() - 1) * hundredths / 100].as_secs_f64() * 1000.0;
+            let carried: Vec<f64> = outcomes.iter().map(|outcome| outcome.sctp[0] / 1e6).collect();
+            println!(
+                "| {name} | {} | {:.1} | {:.1} ms | {:.1} ms | {:.1} ms | {} |",
+                f64::from(queue.0) / f64::from(queue.1),
+                summary::mean(&carried),
+                of(50),
+                of(99),
+                of(100),
+                waits.len(),
+            );
+        }
+    }
+}
+
 fn print_shares(tcp: &str, cell: &Cell, (queue, of): (u32, u32), selection: &Selection) {
     let [sctp_flows, tcp_flows] = cell.flows;
     let name = format!("| {tcp} | {} | {sctp_flows} + {tcp_flows} |", f64::from(queue) / f64::from(of));
@@ -86,6 +113,8 @@ fn cell(algorithm: Algorithm, millis: u64, queue: (u32, u32), flows: [u8; 2]) ->
     cell
 }
 
+const BULK: [(&str, Algorithm); 3] =
+    [("CUBIC", Algorithm::Cubic), ("Westwood+", Algorithm::Westwood), ("BBR", Algorithm::Bbr)];
 const MBITS: u64 = 100;
 const RUNS: u64 = 5;
 const LOSSY: Duration = Duration::from_secs(20);
