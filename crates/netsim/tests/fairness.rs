@@ -10,7 +10,7 @@ mod flow;
 use std::time::Duration;
 
 use bottleneck::{Cell, Obstacle, Outcome};
-use flow::{Algorithm, Messages};
+use flow::{Algorithm, Kind, Messages};
 
 /// What the runs of a cell gave.
 #[derive(Debug)]
@@ -135,6 +135,21 @@ fn model_of_the_path_leaves_a_flow_of_cubic_its_share_and_loses_little() {
             assert!(is_fair, "queue of {queue}: {:?} {:?} {}", outcome.sctp, outcome.tcp, outcome.dropped);
         }
     }
+}
+
+/// A thin flow in a queue of four times what the path holds: CUBIC fills it, the model does not.
+#[test]
+fn model_of_the_path_keeps_short_messages_of_others_fast_in_a_long_queue() {
+    let [model, cubic] = [Algorithm::Bbr, Algorithm::Cubic].map(|algorithm| {
+        let path = Obstacle::Path { mbits: 50, queue: 332, loss: 0.0 };
+        let cell = Cell::shared(algorithm, Duration::from_millis(20), path, 1);
+        let outcome = Cell { flows: [1, 0], newcomers: Some((Kind::Thin, 1)), ..cell }.run(1, MEASURED);
+        let mut waits = outcome.waits;
+        waits.sort();
+        assert!(waits.len() > 350, "{}", waits.len());
+        waits[waits.len() / 2]
+    });
+    assert!(2 * model < cubic, "{model:?} and {cubic:?}");
 }
 
 const LOSSY_RUNS: u64 = 6;

@@ -136,10 +136,11 @@ pub use config::{
     Acceptance, AfterTimeout, AnnouncedPrimary, AskLimits, AssociationConfig, Attempts, AuthConfig, AuthKeys,
     AutomaticAddresses, Buffers, CongestionAlgorithm, CongestionConfig, CrowdLimits, Discovery, EarlyCopy,
     EndpointConfig, EventGroup, EventLimit, EventLimits, EventMask, Exposure, Extensions, HeartbeatConfig,
-    Heartbeats, HmacPreference, ImmediateSack, IncomingPolicy, InitRate, InitialWindow, LossDetection,
-    MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathSetting, PathSettings, PathsConfig, Profile,
-    ReconfigConfig, RecoveryConfig, RedundancyConfig, RtoConfig, SackConfig, Setting, StandingQueue, StartUp,
-    StreamScheduler, StreamShare, Streams, TagShare, TransmissionConfig, UnknownProfile, WindowValidation,
+    Heartbeats, HmacPreference, ImmediateSack, IncomingPolicy, InitRate, InitialWindow, LeastWindow,
+    LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathSetting, PathSettings,
+    PathsConfig, Profile, ReconfigConfig, RecoveryConfig, RedundancyConfig, RtoConfig, SackConfig, Setting,
+    StandingQueue, StartUp, StreamScheduler, StreamShare, Streams, TagShare, TransmissionConfig,
+    UnknownProfile, WindowValidation,
 };
 pub use endpoint::{AssociationId, Endpoint, KeyOwner, Newcomer, NewcomerId, RefusalCause};
 pub use error::{

@@ -18,6 +18,7 @@ pub(crate) struct Cycle {
     answers: Answers,
     /// Whether losses of what left while probing still say something about what the path holds.
     is_judged: bool,
+    precaution: Precaution,
     /// Rounds of this probing.
     probing_rounds: u32,
     /// Octets by which the bound grows per window acknowledged.
@@ -42,6 +43,17 @@ enum Answers {
     Stopping,
 }
 
+/// The lesson of the last probing for the next ("Precautionary Bandwidth Probing").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Precaution {
+    /// None: the next probing stays as long as it finds more.
+    None,
+    /// Too much was lost: the next one ends where the bound is reached.
+    Due,
+    /// The last probing ended there. Unless its answers tell of too much loss after all, the next one follows at once, without precaution.
+    Taken,
+}
+
 impl Cycle {
     pub(crate) fn new(seed: u64) -> Self {
         Self {
@@ -50,6 +62,7 @@ impl Cycle {
             rounds: 0,
             answers: Answers::Any,
             is_judged: false,
+            precaution: Precaution::None,
             probing_rounds: 0,
             growth: 0,
             credit: 0,
@@ -84,6 +97,9 @@ impl Cycle {
     /// The pipe is filled again, for a round, before it is probed.
     pub(crate) fn refill(&mut self) {
         self.answers = Answers::Refilling;
+        if self.precaution == Precaution::Taken {
+            self.precaution = Precaution::None;
+        }
         (self.probing_rounds, self.credit) = (0, 0);
     }
 
@@ -114,9 +130,29 @@ impl Cycle {
         self.is_judged
     }
 
-    /// The path's room is known: further losses of this probing say the same.
+    /// Too much was lost, so the path's room is known: further losses of this probing say the same.
     pub(crate) fn judged(&mut self) {
-        self.is_judged = false;
+        (self.is_judged, self.precaution) = (false, Precaution::Due);
+    }
+
+    /// Returns whether this probing is not to stay where the one before lost too much.
+    pub(crate) fn is_cautious(&self) -> bool {
+        self.precaution == Precaution::Due
+    }
+
+    /// This probing has found all there is without too much loss, as far as is known.
+    pub(crate) fn passed(&mut self) {
+        self.precaution = Precaution::None;
+    }
+
+    /// This probing has reached the bound and does not stay.
+    pub(crate) fn stopped_short(&mut self) {
+        self.precaution = Precaution::Taken;
+    }
+
+    /// Returns whether precaution was needless, as is known once all that left while probing is answered for.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.precaution == Precaution::Taken
     }
 
     /// Returns by how much the bound grows, of a window that is used, for so many octets acknowledged.
@@ -171,6 +207,26 @@ mod tests {
             assert_eq!(grown, expected);
             cycle.accelerate(1000);
         }
+    }
+
+    #[test]
+    fn probing_after_one_that_lost_too_much_is_cautious_and_goes_on_only_if_it_lost_little() {
+        let mut cycle = Cycle::new(1);
+        cycle.probe(1000);
+        assert!(!cycle.is_cautious());
+        cycle.judged();
+        assert!(cycle.is_cautious() && !cycle.goes_on());
+        cycle.refill();
+        assert!(cycle.is_cautious(), "the wait for the next one forgets nothing");
+        cycle.stopped_short();
+        assert!(!cycle.is_cautious() && cycle.goes_on());
+        let mut late = cycle;
+        late.judged();
+        assert!(late.is_cautious() && !late.goes_on(), "its losses showed after its end");
+        cycle.refill();
+        assert!(!cycle.is_cautious() && !cycle.goes_on());
+        cycle.passed();
+        assert!(!cycle.goes_on());
     }
 
     #[test]

@@ -73,12 +73,12 @@ impl Delivery {
         self.limited_until > 0
     }
 
-    /// Takes note of a packet that leaves; those within `grain` of each other share a record.
-    pub(crate) fn on_sent(&mut self, sent: &Sent, grain: Duration) {
+    /// Takes note of a packet that leaves; those within `grain` of each other share a record. No more than `most` counts as in flight with it.
+    pub(crate) fn on_sent(&mut self, sent: &Sent, grain: Duration, most: u64) {
         if sent.flight == 0 {
             (self.delivered_at, self.first_sent_at) = (sent.now, sent.now);
         }
-        let flight = sent.flight.saturating_add(sent.bytes);
+        let flight = sent.flight.saturating_add(sent.bytes).min(most);
         if let Some(last) = self.departures.back_mut()
             && sent.now.since(last.at) <= grain
             && sent.flight > 0
@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn send(delivery: &mut Delivery, millis: u64, flight: u64) {
-        delivery.on_sent(&Sent { now: at(millis), bytes: 1000, flight }, Duration::ZERO);
+        delivery.on_sent(&Sent { now: at(millis), bytes: 1000, flight }, Duration::ZERO, u64::MAX);
     }
 
     fn hear(delivery: &mut Delivery, millis: u64, sent: u64) -> Sample {
@@ -255,7 +255,7 @@ mod tests {
         let mut delivery = Delivery::default();
         for ms in 0..100 {
             let sent = Sent { now: at(ms), bytes: 1000, flight: ms * 1000 };
-            delivery.on_sent(&sent, Duration::from_millis(9));
+            delivery.on_sent(&sent, Duration::from_millis(9), u64::MAX);
         }
         assert_eq!(delivery.departures.len(), 10);
         let lost = delivery.on_lost(1000, at(95)).unwrap();

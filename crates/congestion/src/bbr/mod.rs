@@ -98,6 +98,8 @@ struct Sizes {
 struct Rounds {
     count: u64,
     ends_at: u64,
+    /// The last round of the drain that follows the start.
+    last_of_drain: u64,
 }
 
 /// The window and bounds before something was lost.
@@ -223,7 +225,9 @@ impl Bbr {
             self.on_restart(sent.now);
         }
         let grain = self.round_trip.shortest().unwrap_or_default() / GRAINS;
-        self.delivery.on_sent(sent, grain);
+        // A protocol may exceed its window by a part of a packet (RFC 9260 §6.1 (B)) or by a retransmission: that is no proof that the path holds more.
+        let most = self.cwnd.max(self.bounds.high);
+        self.delivery.on_sent(sent, grain, most);
     }
 
     /// Takes in an acknowledgment of something new: model, window and rate follow.
@@ -264,6 +268,9 @@ impl Bbr {
         if self.cycle.is_judged() && is_too_much(&sample) {
             let sample = Sample { flight: flight_at_threshold(&sample, lost.bytes), ..sample };
             self.on_too_much(lost.now, &sample);
+            // At once: what leaves before the next acknowledgment would be taken for proof that the path holds more.
+            self.set_pacing_rate(None);
+            self.bound_window();
         }
     }
 
@@ -366,6 +373,11 @@ impl Bbr {
         if self.phase == Phase::ProbeRtt {
             self.cwnd = self.cwnd.min(self.probe_rtt_window());
         }
+        self.bound_window();
+    }
+
+    /// Keeps the window within what losses have said.
+    fn bound_window(&mut self) {
         let cap = match self.phase {
             Phase::Startup | Phase::Drain => u64::MAX,
             Phase::Down | Phase::Refill | Phase::Up => self.bounds.high,
@@ -409,6 +421,15 @@ impl Rounds {
         is_start
     }
 
+    /// The queue that the start made is drained, in three rounds at most.
+    fn begin_drain(&mut self) {
+        self.last_of_drain = self.count + DRAIN_ROUNDS;
+    }
+
+    fn is_drain_over(&self) -> bool {
+        self.count > self.last_of_drain
+    }
+
     /// A round begins for reasons of the model.
     fn begin(&mut self, delivered: u64) {
         self.ends_at = delivered;
@@ -419,6 +440,8 @@ impl Rounds {
 const GRAINS: u32 = 128;
 /// Segments that may always be in flight (MinPipeCwnd).
 const LEAST_SEGMENTS: u64 = 4;
+/// Rounds in which the queue that the start made is drained at most.
+const DRAIN_ROUNDS: u64 = 3;
 /// Rounds for which heaps of acknowledgments are remembered at least (half of ExtraAckedFilterLen, of which there are two).
 const AGGREGATION_ROUNDS: u64 = 5;
 /// Hundredths by which less is sent than the path delivers, so that queues drain in the long run (PacingMarginPercent).

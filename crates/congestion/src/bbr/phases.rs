@@ -98,12 +98,15 @@ impl Bbr {
     /// Goes from phase to phase, as an acknowledgment demands.
     pub(crate) fn advance(&mut self, acked: &Acknowledgment, sample: &Sample, news: News) {
         if self.phase == Phase::Startup && self.pipe.was_full() {
+            self.rounds.begin_drain();
             self.phase = Phase::Drain;
         }
-        if self.phase == Phase::Drain && acked.flight <= self.flight_of(100) {
+        // Beside others, what the start took for the path's rate may never come down to what is in flight.
+        if self.phase == Phase::Drain && (acked.flight <= self.flight_of(100) || self.rounds.is_drain_over())
+        {
             self.begin_down(acked.now);
         }
-        if self.pipe.was_full() {
+        if self.pipe.was_full() && !self.goes_on(sample, news.is_round_start) {
             self.adapt_bound(acked, sample, news.is_round_start);
             self.advance_cycle(acked, sample, news.is_round_start);
         }
@@ -137,11 +140,23 @@ impl Bbr {
         }
     }
 
-    /// Learns from what was probed how much may be in flight.
-    fn adapt_bound(&mut self, acked: &Acknowledgment, sample: &Sample, is_round_start: bool) {
-        if is_round_start && self.cycle.answered() && self.phase.is_cycling() && !sample.is_limited {
+    /// Ends the measurements of a probing when all of it is answered for; returns whether it goes on at once, because it stopped by precaution alone.
+    fn goes_on(&mut self, sample: &Sample, is_round_start: bool) -> bool {
+        if !is_round_start || !self.cycle.answered() || !self.phase.is_cycling() {
+            return false;
+        }
+        if !sample.is_limited {
             self.bandwidth.advance();
         }
+        let goes_on = self.cycle.goes_on();
+        if goes_on {
+            self.begin_refill();
+        }
+        goes_on
+    }
+
+    /// Learns from what was probed how much may be in flight.
+    fn adapt_bound(&mut self, acked: &Acknowledgment, sample: &Sample, is_round_start: bool) {
         if is_too_much(sample) {
             if self.cycle.is_judged() {
                 self.on_too_much(acked.now, sample);
@@ -183,10 +198,15 @@ impl Bbr {
             Phase::Refill if is_round_start => self.begin_up(sample),
             Phase::Refill => {}
             Phase::Up => {
-                if acked.is_window_used && self.cwnd >= self.bounds.high {
+                let flight_before = acked.flight.saturating_add(acked.bytes);
+                if self.cycle.is_cautious() && flight_before >= self.bounds.high {
+                    self.cycle.stopped_short();
+                    self.begin_down(acked.now);
+                } else if acked.is_window_used && self.cwnd >= self.bounds.high {
                     // The bound holds back, not the path: what it delivers says nothing yet.
                     self.pipe.restart(sample.rate);
                 } else if self.pipe.is_full_now() {
+                    self.cycle.passed();
                     self.begin_down(acked.now);
                 }
             }
@@ -198,10 +218,7 @@ impl Bbr {
         if !self.cycle.is_due(now, segments) {
             return false;
         }
-        self.bounds.loosen();
-        self.cycle.refill();
-        self.rounds.begin(self.delivery.delivered());
-        self.phase = Phase::Refill;
+        self.begin_refill();
         true
     }
 
@@ -209,6 +226,13 @@ impl Bbr {
     fn is_drained(&self, flight: u64) -> bool {
         let full = self.quantized(self.product(self.bandwidth.rate(), 100));
         flight <= self.bounds.with_headroom(self.sizes.segment, self.least_window()).min(full)
+    }
+
+    fn begin_refill(&mut self) {
+        self.bounds.loosen();
+        self.cycle.refill();
+        self.rounds.begin(self.delivery.delivered());
+        self.phase = Phase::Refill;
     }
 
     fn begin_up(&mut self, sample: &Sample) {

@@ -33,20 +33,18 @@ impl FullPipe {
         self.was_full = true;
     }
 
-    /// Takes in a sample; what an application did not fill says nothing.
+    /// Takes in a sample, if it begins a round; what an application did not fill says nothing.
     pub(crate) fn on_sample(&mut self, sample: &Sample, is_round_start: bool) {
-        if self.is_full_now || sample.is_limited || sample.rate == 0 {
+        if self.is_full_now || !is_round_start || sample.is_limited || sample.rate == 0 {
             return;
         }
         if sample.rate >= self.base.saturating_add(self.base / 4) {
             self.restart(sample.rate);
             return;
         }
-        if is_round_start {
-            self.rounds += 1;
-            self.is_full_now = self.rounds >= ROUNDS;
-            self.was_full |= self.is_full_now;
-        }
+        self.rounds += 1;
+        self.is_full_now = self.rounds >= ROUNDS;
+        self.was_full |= self.is_full_now;
     }
 }
 

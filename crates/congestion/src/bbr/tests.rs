@@ -216,6 +216,34 @@ fn sender_with_little_to_send_lowers_nothing() {
     assert!(run.bbr.cwnd() >= 25_000, "{}", run.bbr.cwnd());
 }
 
+/// A packet may leave while less than the window is in flight, which it then exceeds by its own part (RFC 9260 §6.1 (B)).
+#[test]
+fn packets_beyond_the_window_do_not_raise_the_bound() {
+    let mut run = Run::new(link(10, 20, 20, 0));
+    run.run(3000);
+    run.bbr.bounds.high = run.bbr.cwnd();
+    let (high, now) = (run.bbr.bounds.high, run.now);
+    run.bbr.on_sent(&Sent { now, bytes: SEGMENT, flight: high - 1 });
+    let heard = now + run.link.rtt;
+    run.bbr
+        .on_acknowledged(&Acknowledgment { sent_at: now, ..Acknowledgment::new(heard, SEGMENT, high - 1) });
+    assert_eq!(run.bbr.bounds.high, high);
+}
+
+#[test]
+fn losses_of_a_probing_bound_what_leaves_next() {
+    let mut run = Run::new(link(10, 20, 5, 0));
+    while run.bbr.phase != phases::Phase::Up {
+        run.run(1);
+    }
+    let before = run.bbr.pacing_rate().unwrap();
+    let flight = run.bbr.cwnd() - SEGMENT;
+    run.bbr.on_sent(&Sent { now: run.now, bytes: SEGMENT, flight });
+    run.bbr.on_lost(&Lost { now: run.now, bytes: 4 * SEGMENT, sent_at: run.now });
+    assert_eq!(run.bbr.phase, phases::Phase::Down);
+    assert!(run.bbr.cwnd() <= run.bbr.bounds.high && run.bbr.pacing_rate().unwrap() < before);
+}
+
 #[test]
 fn timeout_leaves_one_segment_and_one_that_was_none_is_taken_back() {
     let mut run = Run::new(link(10, 20, 20, 0));

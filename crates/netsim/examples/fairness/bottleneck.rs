@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use netem::{BitRate, Impairments, Loss, Probability, QueueLimit, derive_indexed_seed};
 use netsim::{Direction, Host, HostId, LinkId, LinkSpec, Outgoing, Packet, World};
-use sctp_core::InitialWindow;
+use sctp_core::{InitialWindow, LeastWindow};
 use virtual_time::Instant;
 
 use crate::flow::{Algorithm, End, Kind, Messages, Terms};
@@ -18,8 +18,9 @@ pub(crate) struct Cell {
     pub(crate) rtt: Duration,
     pub(crate) obstacle: Obstacle,
     pub(crate) messages: Messages,
-    /// The window that SCTP begins with.
+    /// The window that SCTP begins with, and the one that a loss leaves it at least.
     pub(crate) initial_window: InitialWindow,
+    pub(crate) least_window: LeastWindow,
     /// Flows of SCTP, and of TCP.
     pub(crate) flows: [u8; 2],
     /// Flows of which kind begin when the others are measured, and how many.
@@ -49,15 +50,21 @@ pub(crate) struct Outcome {
     pub(crate) tcp_timeouts: u64,
     /// The share of the packets of the measured time that found the queue full.
     pub(crate) dropped: f64,
+    /// How long messages of thin flows took.
+    pub(crate) waits: Vec<Duration>,
 }
 
 impl Outcome {
     /// Jain's fairness index over all flows: 1 if all are equal, 1/n if one has it all.
     pub(crate) fn jain(&self) -> f64 {
-        let rates = || self.sctp.iter().chain(&self.tcp);
-        let (sum, squares): (f64, f64) = (rates().sum(), rates().map(|rate| rate * rate).sum());
-        sum * sum / (rates().map(|_| 1.0).sum::<f64>() * squares)
+        jain_of(self.sctp.iter().chain(&self.tcp))
     }
+}
+
+/// Jain's fairness index of these rates.
+pub(crate) fn jain_of<'a>(rates: impl Iterator<Item = &'a f64> + Clone) -> f64 {
+    let (sum, squares): (f64, f64) = (rates.clone().sum(), rates.clone().map(|rate| rate * rate).sum());
+    sum * sum / (rates.map(|_| 1.0).sum::<f64>() * squares)
 }
 
 impl Cell {
@@ -69,6 +76,7 @@ impl Cell {
             obstacle,
             messages: Messages::OfOnePacket,
             initial_window: InitialWindow::Rfc9260,
+            least_window: LeastWindow::FourPackets,
             flows: [flows, flows],
             newcomers: None,
             warm_up: Duration::from_secs(10),
@@ -83,6 +91,7 @@ impl Cell {
             obstacle: Obstacle::LossAlone(loss),
             messages: messages.unwrap_or(Messages::OfOnePacket),
             initial_window: InitialWindow::Rfc9260,
+            least_window: LeastWindow::FourPackets,
             newcomers: None,
             flows: if messages.is_some() { [1, 0] } else { [0, 1] },
             warm_up: Duration::ZERO,
@@ -116,6 +125,7 @@ impl Cell {
             sctp_timeouts: timeouts[..sctp].iter().sum(),
             tcp_timeouts: timeouts[sctp..standing].iter().sum(),
             dropped: to_f64(dropped) / to_f64(offered),
+            waits: world.host(right).ends.iter().flat_map(End::waits).copied().collect(),
         }
     }
 
@@ -131,8 +141,9 @@ impl Cell {
                 2 * (self.bdp_packets(mbits) + usize::try_from(queue).unwrap()) * 1500 + (1 << 20)
             }
         };
-        let Self { algorithm, messages, initial_window, .. } = *self;
-        let terms = Terms { algorithm, messages, initial_window, mtu_bytes: 1500, window_bytes };
+        let Self { algorithm, messages, initial_window, least_window, .. } = *self;
+        let terms =
+            Terms { algorithm, messages, initial_window, least_window, mtu_bytes: 1500, window_bytes };
         let [mut left, mut right] = [Site::default(), Site::default()];
         for (flow, (kind, earliest)) in (0..).zip(self.beginnings()) {
             let [here, there] = [0, 1].map(|side| IpAddr::V4(Ipv4Addr::new(10, 0, side, flow + 1)));

@@ -2,9 +2,10 @@
 
 use sctp_core::{
     AssociationConfig, AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig,
-    Event, InitialWindow, Message, MessageBundling, Pacing, Profile, SctpPort, StreamId,
+    Event, InitialWindow, LeastWindow, Message, MessageBundling, Pacing, Profile, SctpPort, StreamId,
 };
 use std::net::IpAddr;
+use std::time::Duration;
 use tcp_core::{
     Connection, Reduction, Segment, SegmentRules, TcpConfig, Timestamps, WindowRules, WindowUnit,
 };
@@ -36,6 +37,16 @@ pub(crate) struct Sctp {
     pub(crate) id: Option<AssociationId>,
     is_sender: bool,
     message_bytes: usize,
+    thin: Option<Thin>,
+}
+
+/// Short messages now and then, which say when they were sent.
+#[derive(Default)]
+pub(crate) struct Thin {
+    /// When the next one is sent, once there is an association.
+    next_at: Option<Instant>,
+    /// How long each one took that has arrived.
+    waits: Vec<Duration>,
 }
 
 pub(crate) struct Tcp {
@@ -50,8 +61,9 @@ pub(crate) struct Tcp {
 pub(crate) struct Terms {
     pub(crate) algorithm: Algorithm,
     pub(crate) messages: Messages,
-    /// The window that SCTP begins with.
+    /// The window that SCTP begins with, and the one that a loss leaves it at least.
     pub(crate) initial_window: InitialWindow,
+    pub(crate) least_window: LeastWindow,
     /// Octets of an IP packet.
     pub(crate) mtu_bytes: u16,
     /// What each receiver offers.
@@ -91,6 +103,8 @@ pub(crate) enum Messages {
 pub(crate) enum Kind {
     Sctp,
     Tcp,
+    /// SCTP as it ships, with twenty short messages a second.
+    Thin,
 }
 
 impl Terms {
@@ -109,6 +123,7 @@ impl Terms {
             config.congestion.pacing = Pacing::Off;
         }
         config.congestion.initial_window = self.initial_window;
+        config.congestion.least_window = self.least_window;
         config.transmission.bundling = match self.messages {
             Messages::OfOnePacket | Messages::Of1200 => config.transmission.bundling,
             Messages::Of1200Whole => MessageBundling::On,
@@ -157,16 +172,28 @@ impl End {
     ) -> Self {
         let is_sender = opens_at.is_some();
         let stack = match kind {
-            Kind::Sctp => {
+            Kind::Sctp | Kind::Thin => {
                 let mut entropy = [0; 32];
                 entropy[..8].copy_from_slice(&seed.to_le_bytes());
                 let port = SctpPort::try_from(7626).unwrap();
-                let config = terms.sctp();
+                let mut config = terms.sctp();
+                let thin = (kind == Kind::Thin).then(|| {
+                    config.congestion.algorithm = sctp_core::CongestionAlgorithm::Cubic;
+                    Thin::default()
+                });
                 let mut of_endpoint = EndpointConfig::new(port);
                 of_endpoint.association = config.clone();
                 let endpoint = Endpoint::new(of_endpoint, entropy).unwrap();
                 let message_bytes = terms.message_bytes();
-                Stack::Sctp(Box::new(Sctp { endpoint, port, config, id: None, is_sender, message_bytes }))
+                Stack::Sctp(Box::new(Sctp {
+                    endpoint,
+                    port,
+                    config,
+                    id: None,
+                    is_sender,
+                    message_bytes,
+                    thin,
+                }))
             }
             Kind::Tcp => {
                 let initial_sequence = u32::try_from(seed >> 32).unwrap();
@@ -202,6 +229,14 @@ impl End {
         }
     }
 
+    /// How long each message took of a thin flow that has arrived here.
+    pub(crate) fn waits(&self) -> &[Duration] {
+        match &self.stack {
+            Stack::Sctp(sctp) => sctp.thin.as_ref().map_or(&[], |thin| &thin.waits),
+            Stack::Tcp(_) => &[],
+        }
+    }
+
     pub(crate) fn handle_packet(&mut self, now: Instant, octets: &[u8]) {
         match &mut self.stack {
             Stack::Sctp(sctp) => {
@@ -226,7 +261,10 @@ impl End {
             self.open(now);
         }
         match &mut self.stack {
-            Stack::Sctp(sctp) => sctp.endpoint.handle_timeout(now),
+            Stack::Sctp(sctp) => {
+                sctp.endpoint.handle_timeout(now);
+                sctp.say_if_due(now);
+            }
             Stack::Tcp(tcp) => {
                 if let Some(connection) = &mut tcp.connection {
                     connection.handle_timeout(now);
@@ -252,7 +290,11 @@ impl End {
             Stack::Sctp(sctp) => sctp.endpoint.poll_timeout(),
             Stack::Tcp(tcp) => tcp.connection.as_ref().and_then(Connection::poll_timeout),
         };
-        [of_stack, self.opens_at].into_iter().flatten().min()
+        let thin = match &self.stack {
+            Stack::Sctp(sctp) => sctp.thin.as_ref().and_then(|thin| thin.next_at),
+            Stack::Tcp(_) => None,
+        };
+        [of_stack, self.opens_at, thin].into_iter().flatten().min()
     }
 
     /// Lets the application read and write, then takes a packet out.
@@ -286,15 +328,33 @@ impl Sctp {
             assert!(!has_ended, "the flow ended: {event:?}");
             let may_write = matches!(event, Event::CommunicationUp { .. } | Event::SendBufferAvailable);
             if may_write && self.is_sender {
-                self.fill(now, id);
+                match &mut self.thin {
+                    Some(thin) => thin.next_at = thin.next_at.or(Some(now)),
+                    None => self.fill(now, id),
+                }
             }
             if event == Event::MessageReady {
                 while let Some(received) = self.endpoint.receive(now, id) {
-                    *received_bytes += u64::try_from(received.message.payload.len()).unwrap();
+                    let payload = received.message.payload;
+                    *received_bytes += u64::try_from(payload.len()).unwrap();
+                    if let Some(thin) = &mut self.thin {
+                        let said_at = u64::from_be_bytes(payload[..8].try_into().unwrap());
+                        thin.waits.push(Duration::from_nanos(now.as_nanos() - said_at));
+                    }
                 }
             }
         }
         is_anything_told
+    }
+
+    /// Sends the message of a thin flow whose time has come.
+    fn say_if_due(&mut self, now: Instant) {
+        let (Some(thin), Some(id)) = (&mut self.thin, self.id) else { return };
+        let Some(at) = thin.next_at.filter(|at| *at <= now) else { return };
+        thin.next_at = Some(at + BETWEEN_SHORT_ONES);
+        let mut payload = bytes_of(SHORT_BYTES);
+        payload[..8].copy_from_slice(&now.as_nanos().to_be_bytes());
+        self.endpoint.send(now, id, Message::ordered(StreamId::new(0), payload)).unwrap();
     }
 
     /// Writes messages until there is no room.
@@ -327,6 +387,8 @@ impl Tcp {
     }
 }
 
+const SHORT_BYTES: usize = 100;
+const BETWEEN_SHORT_ONES: Duration = Duration::from_millis(50);
 const IP_AND_TCP_BYTES: u16 = 20 + 20;
 /// Common header and the header of one DATA chunk.
 const IP_AND_SCTP_BYTES: usize = 20 + 12 + 16;

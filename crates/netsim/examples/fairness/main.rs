@@ -1,20 +1,21 @@
 //! SCTP as it ships beside TCP over one bottleneck: who gets how much. docs/fairness.md reads the table.
 //!
 //! ```text
-//! cargo run --release -p netsim --example fairness [seconds of virtual time per run [runs=N] [ten] [part of a row's name]…]
+//! cargo run --release -p netsim --example fairness [seconds of virtual time per run [runs=N] [ten] [two] [part of a row's name]…]
 //! cargo run --release -p netsim --example fairness windows [seconds [ten] [part of a row's name]…]
 //! cargo run --release -p netsim --example fairness loss
 //! cargo run --release -p netsim --example fairness initial
 //! cargo run --release -p netsim --example fairness model
-//! cargo run --release -p netsim --example fairness queues
+//! cargo run --release -p netsim --example fairness queues [seconds [runs=N] [part of a row]…]
+//! cargo run --release -p netsim --example fairness thin [seconds [runs=N]]
 //! ```
 //!
 //! The first prints the rows whose names have all the parts in them, as in `20 runs=40 CUBIC '0.1 % loss' '8 + 8'`;
-//! with `ten` SCTP begins with ten packets, as TCP does. The second prints how
+//! with `ten` SCTP begins with ten packets, as TCP does, with `two` a loss leaves it two at least, where RFC 9260 says four. The second prints how
 //! the windows of each flow went in the first run of these rows, as comma-separated values. The third prints what a flow carries that has
 //! a path with losses for itself; the fourth what ten packets at first do to others, beside RFC 9260's three; the fifth what a control with
-//! a model of the path carries where packets are lost by chance; the last what that one loses of its own making, and leaves to others, by
-//! queue.
+//! a model of the path carries where packets are lost by chance; the sixth what that one loses of its own making, and leaves to others, by
+//! queue; the last how long messages take that share the path with bulk.
 #![expect(clippy::print_stdout, reason = "a program that reports to a person")]
 #![expect(clippy::unwrap_used, reason = "its cells are its own: what fails is a mistake here")]
 
@@ -39,7 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("loss") => print_lossy(),
         Some("initial") => initial::print(),
         Some("model") => model::print_lossy(),
-        Some("queues") => model::print_queues(),
+        Some("queues") => model::print_queues(&Selection::parse(&arguments[1..])?),
+        Some("thin") => model::print_thin(&Selection::parse(&arguments[1..])?),
         Some("windows") => windows::print(&Selection::parse(&arguments[1..])?),
         _ => print_shared(&Selection::parse(&arguments)?),
     }

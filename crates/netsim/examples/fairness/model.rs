@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use crate::bottleneck::{Cell, Obstacle, Outcome, to_f64};
-use crate::flow::Algorithm;
+use crate::bottleneck::{Cell, Obstacle, Outcome, jain_of, to_f64};
+use crate::flow::{Algorithm, Kind};
+use crate::selection::Selection;
+use crate::summary;
 
 /// MB/s of a flow that has a path of 100 Mbit/s for itself, with a queue of one BDP, over twenty seconds from its beginning.
 pub(crate) fn print_lossy() {
@@ -30,39 +32,74 @@ pub(crate) fn print_lossy() {
 }
 
 /// Shares of 100 Mbit/s at 20 ms, and the packets that found the queue full, by queue.
-pub(crate) fn print_queues() {
+pub(crate) fn print_queues(selection: &Selection) {
     println!(
-        "| TCP | queue, BDP | SCTP with BBR + TCP | SCTP Mbit/s | TCP Mbit/s | Jain | dropped |\n|---|---|---|---|---|---|---|"
+        "| TCP | queue, BDP | SCTP with BBR + TCP | SCTP Mbit/s | TCP Mbit/s | Jain (least to most) | Jain of SCTP's | dropped |\n|---|---|---|---|---|---|---|---|"
     );
     for queue in [(1, 2), (1, 1), (4, 1)] {
         for flows in [[1, 1], [2, 2], [8, 8]] {
-            print_shares("CUBIC", &cell(Algorithm::Bbr, 20, queue, flows), queue);
+            print_shares("CUBIC", &cell(Algorithm::Bbr, 20, queue, flows), queue, selection);
         }
         for flows in [[1, 0], [2, 0], [8, 0], [1, 1], [2, 2]] {
-            print_shares("BBR", &cell(Algorithm::BbrAlike, 20, queue, flows), queue);
+            print_shares("BBR", &cell(Algorithm::BbrAlike, 20, queue, flows), queue, selection);
         }
-        print_shares("CUBIC", &cell(Algorithm::Bbr, 20, queue, [0, 2]), queue);
+        for flows in [[0, 2], [0, 16]] {
+            print_shares("CUBIC", &cell(Algorithm::Bbr, 20, queue, flows), queue, selection);
+        }
     }
 }
 
-fn print_shares(tcp: &str, cell: &Cell, (queue, of): (u32, u32)) {
-    let outcomes: Vec<Outcome> = (1..=RUNS).map(|seed| cell.run(seed, MEASURED)).collect();
-    let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / to_f64(RUNS);
+/// How long twenty messages of 100 octets a second take, one way, beside a bulk flow, by its control and the queue.
+pub(crate) fn print_thin(selection: &Selection) {
+    println!(
+        "| bulk flow | queue, BDP | its Mbit/s | median | 99 % | longest | messages |\n|---|---|---|---|---|---|---|"
+    );
+    for queue in [(1, 2), (1, 1), (4, 1)] {
+        for (name, algorithm) in BULK {
+            let beside = Cell { newcomers: Some((Kind::Thin, 1)), ..cell(algorithm, 20, queue, [1, 0]) };
+            let outcomes = summary::outcomes(&beside, selection.runs, selection.measured);
+            let mut waits: Vec<Duration> =
+                outcomes.iter().flat_map(|outcome| outcome.waits.clone()).collect();
+            waits.sort();
+            let of = |hundredths: usize| waits[(waits.len() - 1) * hundredths / 100].as_secs_f64() * 1000.0;
+            let carried: Vec<f64> = outcomes.iter().map(|outcome| outcome.sctp[0] / 1e6).collect();
+            println!(
+                "| {name} | {} | {:.1} | {:.1} ms | {:.1} ms | {:.1} ms | {} |",
+                f64::from(queue.0) / f64::from(queue.1),
+                summary::mean(&carried),
+                of(50),
+                of(99),
+                of(100),
+                waits.len(),
+            );
+        }
+    }
+}
+
+fn print_shares(tcp: &str, cell: &Cell, (queue, of): (u32, u32), selection: &Selection) {
+    let [sctp_flows, tcp_flows] = cell.flows;
+    let name = format!("| {tcp} | {} | {sctp_flows} + {tcp_flows} |", f64::from(queue) / f64::from(of));
+    if !selection.wants(&name) {
+        return;
+    }
+    let outcomes = summary::outcomes(cell, selection.runs, selection.measured);
+    let each = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).collect::<Vec<f64>>();
     let rate = |flows: u8, of: fn(&Outcome) -> &[f64]| match flows {
         0 => "–".to_owned(),
-        _ => {
-            let each = |outcome: &Outcome| of(outcome).iter().sum::<f64>() / f64::from(flows) / 1e6;
-            format!("{:.1}", mean(&each))
-        }
+        _ => format!("{:.1}", summary::mean(&each(&|outcome| summary::mean(of(outcome)) / 1e6))),
     };
-    let [sctp_flows, tcp_flows] = cell.flows;
+    let jain = each(&Outcome::jain);
+    let (least, most) = (jain.iter().copied().fold(1.0, f64::min), jain.iter().copied().fold(0.0, f64::max));
+    let alike = match sctp_flows {
+        0 | 1 => "–".to_owned(),
+        _ => format!("{:.3}", summary::mean(&each(&|outcome| jain_of(outcome.sctp.iter())))),
+    };
     println!(
-        "| {tcp} | {} | {sctp_flows} + {tcp_flows} | {} | {} | {:.3} | {:.2} % |",
-        f64::from(queue) / f64::from(of),
+        "{name} {} | {} | {:.3} ({least:.3}–{most:.3}) | {alike} | {:.2} % |",
         rate(sctp_flows, |outcome| &outcome.sctp),
         rate(tcp_flows, |outcome| &outcome.tcp),
-        mean(&Outcome::jain),
-        100.0 * mean(&|outcome| outcome.dropped),
+        summary::mean(&jain),
+        100.0 * summary::mean(&each(&|outcome| outcome.dropped)),
     );
 }
 
@@ -76,7 +113,8 @@ fn cell(algorithm: Algorithm, millis: u64, queue: (u32, u32), flows: [u8; 2]) ->
     cell
 }
 
+const BULK: [(&str, Algorithm); 3] =
+    [("CUBIC", Algorithm::Cubic), ("Westwood+", Algorithm::Westwood), ("BBR", Algorithm::Bbr)];
 const MBITS: u64 = 100;
 const RUNS: u64 = 5;
 const LOSSY: Duration = Duration::from_secs(20);
-const MEASURED: Duration = Duration::from_secs(30);

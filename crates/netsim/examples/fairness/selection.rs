@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sctp_core::InitialWindow;
+use sctp_core::{InitialWindow, LeastWindow};
 
 use crate::bottleneck::{Cell, Obstacle};
 use crate::flow::Algorithm;
@@ -15,24 +15,28 @@ pub(crate) struct Selection {
     pub(crate) runs: u64,
     /// The window that SCTP begins with.
     initial_window: InitialWindow,
+    /// The window that a loss leaves it at least.
+    least_window: LeastWindow,
     /// All of these stand in the name of a row.
     parts: Vec<String>,
 }
 
 impl Selection {
-    /// Reads seconds, then, in any order, `runs=N`, `ten` (packets at first) and parts of the names of rows. Without arguments all rows, for a minute each.
+    /// Reads seconds, then, in any order, `runs=N`, `ten` (packets at first), `two` (packets that a loss leaves at least) and parts of the names of rows. Without arguments all rows, for a minute each.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, Box<dyn std::error::Error>> {
         let seconds = arguments.first().map_or(Ok(SECONDS), |seconds| seconds.parse())?;
         let mut selection = Self {
             measured: Duration::from_secs(seconds),
             runs: RUNS,
             initial_window: InitialWindow::Rfc9260,
+            least_window: LeastWindow::FourPackets,
             parts: Vec::new(),
         };
         for argument in arguments.iter().skip(1) {
             match argument.strip_prefix("runs=") {
                 Some(runs) => selection.runs = runs.parse()?,
                 None if argument == "ten" => selection.initial_window = InitialWindow::TenPackets,
+                None if argument == "two" => selection.least_window = LeastWindow::TwoPackets,
                 None => selection.parts.push(argument.clone()),
             }
         }
@@ -42,13 +46,15 @@ impl Selection {
         Ok(selection)
     }
 
+    /// Returns whether all parts that were asked for stand in this name of a row.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.parts.iter().all(|part| name.contains(part.as_str()))
+    }
+
     pub(crate) fn cells(&self) -> Vec<Cell> {
-        let is_wanted = |cell: &Cell| {
-            let name = name(cell);
-            self.parts.iter().all(|part| name.contains(part.as_str()))
-        };
-        let all = all().into_iter().filter(is_wanted);
-        all.map(|cell| Cell { initial_window: self.initial_window, ..cell }).collect()
+        let all = all().into_iter().filter(|cell| self.wants(&name(cell)));
+        let (initial_window, least_window) = (self.initial_window, self.least_window);
+        all.map(|cell| Cell { initial_window, least_window, ..cell }).collect()
     }
 }
 

@@ -43,7 +43,7 @@ impl Summary {
 }
 
 /// Runs a cell with the seeds from one on, and returns what came out in their order.
-fn outcomes(cell: &Cell, runs: u64, measured: Duration) -> Vec<Outcome> {
+pub(crate) fn outcomes(cell: &Cell, runs: u64, measured: Duration) -> Vec<Outcome> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicU64::new(1);
     let seeds = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&seed| seed <= runs);
@@ -56,7 +56,7 @@ fn outcomes(cell: &Cell, runs: u64, measured: Duration) -> Vec<Outcome> {
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / count(values)
 }
 

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{at_least, at_most};
+use super::{LossDetection, at_least, at_most};
 use crate::error::ConfigError;
 
 /// Congestion control (RFC 9260 §7.2).
@@ -31,12 +31,25 @@ pub struct CongestionConfig {
     /// The amount that may be sent after a timeout until something is acknowledged. Default
     /// [`AfterTimeout::OnePacket`]; [`AfterTimeout::Window`] is for comparisons with older stacks.
     pub after_timeout: AfterTimeout,
+    /// The window that is left at least when packets are lost. Default [`LeastWindow::FourPackets`]; [`LeastWindow::TwoPackets`] is for many
+    /// bulk flows beside TCP over short queues, where the least window is the share.
+    pub least_window: LeastWindow,
 }
 
 impl CongestionConfig {
     /// Returns whether packets are spread: where it is wanted, and by a control that sets their rate.
     pub(crate) fn paces(&self) -> bool {
         self.pacing == Pacing::On || self.algorithm == CongestionAlgorithm::Bbr
+    }
+
+    /// Returns these rules where losses are found so: less than four packets are left only where that is by time.
+    pub(crate) fn with_losses_found_by(self, detection: LossDetection) -> Self {
+        match detection {
+            LossDetection::Rack => self,
+            LossDetection::MissingReports | LossDetection::RepeatedMissingReports { .. } => {
+                Self { least_window: LeastWindow::FourPackets, ..self }
+            }
+        }
     }
 
     pub(super) fn validate(&self) -> Result<(), ConfigError> {
@@ -58,6 +71,30 @@ pub enum AfterTimeout {
     OnePacket,
     /// The window of one packet's size may be filled, so that small messages go on: Linux of 2006.
     Window,
+}
+
+/// The congestion window that a loss leaves at least, of the algorithms [`Rfc9260`](CongestionAlgorithm::Rfc9260) and
+/// [`Westwood`](CongestionAlgorithm::Westwood). [`Cubic`](CongestionAlgorithm::Cubic) has two packets in any case (RFC 9438 §4.6), and
+/// [`Bbr`](CongestionAlgorithm::Bbr) four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum LeastWindow {
+    /// Four packets (RFC 9260 §7.2.3): losses are found by three reports of later packets, so fewer would leave it to T3-rtx.
+    FourPackets,
+    /// Two packets, as TCP has them (RFC 5681 §3.1), where losses are found by time ([`LossDetection::Rack`](crate::LossDetection::Rack)), which needs
+    /// no three reports; four elsewhere.
+    TwoPackets,
+}
+
+impl LeastWindow {
+    pub(crate) const fn packets(self) -> usize {
+        match self {
+            Self::FourPackets => 4,
+            Self::TwoPackets => 2,
+        }
+    }
 }
 
 /// An algorithm by which the congestion window grows and shrinks.

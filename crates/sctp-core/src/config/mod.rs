@@ -29,8 +29,8 @@ pub(crate) use self::authentication::NEVER_AUTHENTICATED;
 pub use self::authentication::{AuthConfig, AuthKeys, HmacPreference};
 pub use self::buffers::Buffers;
 pub use self::congestion::{
-    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, Pacing, StandingQueue, StartUp,
-    WindowValidation,
+    AfterTimeout, CongestionAlgorithm, CongestionConfig, InitialWindow, LeastWindow, Pacing, StandingQueue,
+    StartUp, WindowValidation,
 };
 pub use self::events::{EventGroup, EventLimit, EventLimits, EventMask};
 pub use self::extensions::{AutomaticAddresses, Extensions, Offer};

@@ -7,9 +7,9 @@ use core::time::Duration;
 use super::{
     AfterTimeout, AnnouncedPrimary, AssociationConfig, Attempts, AuthConfig, AutomaticAddresses, Buffers,
     CongestionAlgorithm, CongestionConfig, EventLimits, Exposure, Extensions, HeartbeatConfig, ImmediateSack,
-    InitialWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig, PathsConfig,
-    ReconfigConfig, RecoveryConfig, RedundancyConfig, RtoConfig, SackConfig, StandingQueue, StartUp,
-    StreamScheduler, Streams, TransmissionConfig, WindowValidation,
+    InitialWindow, LeastWindow, LossDetection, MessageBundling, Nagle, Offer, Pacing, PathMtuConfig,
+    PathsConfig, ReconfigConfig, RecoveryConfig, RedundancyConfig, RtoConfig, SackConfig, StandingQueue,
+    StartUp, StreamScheduler, Streams, TransmissionConfig, WindowValidation,
 };
 use crate::transmit::Dscp;
 
@@ -132,6 +132,7 @@ impl AssociationConfig {
                 standing_queue: StandingQueue::Unbounded,
                 start_up: StartUp::SlowStart,
                 after_timeout: AfterTimeout::OnePacket,
+                least_window: LeastWindow::FourPackets,
             },
             recovery: RecoveryConfig {
                 loss_detection: LossDetection::MissingReports,

@@ -95,7 +95,8 @@ impl Path {
         let pmdcs = packet_bytes(mtu.current(), destination) - sctp_wire::COMMON_HEADER_BYTES;
         let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
         let capacity = PathCapacity::new(first_window, pmdcs, config.path_mtu.bytes, is_ipv4);
-        let congestion = Congestion::new(config.congestion, capacity, config.transmission.max_burst_packets);
+        let rules = config.congestion.with_losses_found_by(config.recovery.loss_detection);
+        let congestion = Congestion::new(rules, capacity, config.transmission.max_burst_packets);
         Self {
             index,
             generation,

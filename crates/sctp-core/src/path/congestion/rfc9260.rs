@@ -5,12 +5,14 @@
 //! ([`Growth::ByOctets`]), its number makes no difference.
 
 use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity};
+use crate::config::LeastWindow;
 
 /// Slow start, congestion avoidance, halving on loss.
 #[derive(Clone, Debug)]
 pub(crate) struct Rfc9260 {
     pmdcs: usize,
     growth: Growth,
+    least: LeastWindow,
     window: CongestionWindow,
     partial_bytes_acked: usize,
     /// The window before the last cut, until that is undone; elsewhere, for most paths never have one.
@@ -30,7 +32,13 @@ impl Rfc9260 {
     pub(super) fn new(capacity: PathCapacity, growth: Growth) -> Self {
         let window =
             CongestionWindow { cwnd: capacity.initial_window, ssthresh: CongestionWindow::NO_THRESHOLD };
-        Self { pmdcs: capacity.pmdcs, growth, window, partial_bytes_acked: 0, before_cut: None }
+        let (pmdcs, least) = (capacity.pmdcs, LeastWindow::FourPackets);
+        Self { pmdcs, growth, least, window, partial_bytes_acked: 0, before_cut: None }
+    }
+
+    /// A loss leaves this much at least.
+    pub(super) fn at_least(self, least: LeastWindow) -> Self {
+        Self { least, ..self }
     }
 
     /// The last cut was deeper than it needed to be; what it cut is remembered.
@@ -53,9 +61,9 @@ impl Rfc9260 {
         }
     }
 
-    /// Returns half of the window, but at least four packets (RFC 9260 §7.2.3).
+    /// Returns half of the window, but at least four packets (RFC 9260 §7.2.3), or two where that is wanted.
     fn halved(&self) -> usize {
-        (self.window.cwnd / 2).max(4 * self.pmdcs)
+        (self.window.cwnd / 2).max(self.least.packets() * self.pmdcs)
     }
 }
 
@@ -131,6 +139,15 @@ mod tests {
 
     fn acked(bytes: usize, flight_before: usize) -> Acknowledged {
         Acknowledged { bytes, flight_before, ..Acknowledged::default() }
+    }
+
+    #[test]
+    fn loss_leaves_four_packets_or_two_where_that_is_wanted() {
+        for (least, packets) in [(LeastWindow::FourPackets, 4), (LeastWindow::TwoPackets, 2)] {
+            let mut cc = controller().at_least(least);
+            (0..3).for_each(|_| cc.on_loss());
+            assert_eq!(cc.window().cwnd, packets * PMDCS);
+        }
     }
 
     fn grown(packets: usize) -> Rfc9260 {

@@ -11,6 +11,7 @@ use core::time::Duration;
 use super::delivery::DeliveryRate;
 use super::rfc9260::{Growth, Rfc9260};
 use super::{Acknowledged, CongestionControl, CongestionWindow, PathCapacity};
+use crate::config::LeastWindow;
 
 /// Growth after RFC 9260, reductions after the rate of delivery.
 #[derive(Clone, Debug)]
@@ -24,6 +25,10 @@ impl Westwood {
     pub(crate) fn new(capacity: PathCapacity) -> Self {
         let growth = Rfc9260::new(capacity, Growth::ByOctets);
         Self { growth, delivery: DeliveryRate::default(), min_rtt: Duration::ZERO }
+    }
+
+    pub(super) fn at_least(self, least: LeastWindow) -> Self {
+        Self { growth: self.growth.at_least(least), ..self }
     }
 
     /// Returns the octets that the path carries without a queue, of a window of this size.

@@ -62,6 +62,8 @@ impl PathCapacity {
 pub(crate) struct Congestion {
     config: CongestionConfig,
     capacity: PathCapacity,
+    /// Octets that a loss leaves at least.
+    least_bytes: usize,
     controller: Controller,
     unused: UnusedRule,
     pacer: Pacer,
@@ -100,11 +102,16 @@ enum UnusedRule {
 }
 
 impl Controller {
-    fn new(algorithm: CongestionAlgorithm, capacity: PathCapacity) -> Self {
-        match algorithm {
-            CongestionAlgorithm::Rfc9260 => Self::Rfc9260(Rfc9260::new(capacity, Growth::BySack)),
+    fn new(config: &CongestionConfig, capacity: PathCapacity) -> Self {
+        let least = config.least_window;
+        match config.algorithm {
+            CongestionAlgorithm::Rfc9260 => {
+                Self::Rfc9260(Rfc9260::new(capacity, Growth::BySack).at_least(least))
+            }
             CongestionAlgorithm::Cubic => Self::Cubic(Cubic::new(capacity)),
-            CongestionAlgorithm::Westwood => Self::Westwood(Box::new(Westwood::new(capacity))),
+            CongestionAlgorithm::Westwood => {
+                Self::Westwood(Box::new(Westwood::new(capacity).at_least(least)))
+            }
             CongestionAlgorithm::Bbr => Self::Bbr(Box::new(Bbr::new(capacity))),
         }
     }
@@ -169,7 +176,8 @@ impl Congestion {
         Self {
             config,
             capacity,
-            controller: Controller::new(config.algorithm, capacity),
+            least_bytes: config.least_window.packets() * capacity.pmdcs,
+            controller: Controller::new(&config, capacity),
             unused: UnusedRule::new(&config),
             pacer: Pacer::new(capacity.burst_bytes(max_burst_packets)),
             queue: bounded_queue(config),
@@ -194,7 +202,7 @@ impl Congestion {
 
     /// The network behind the path is another one: nothing known holds any more (RFC 9260 §7.2.5).
     pub(crate) fn reinitialise(&mut self) {
-        self.controller = Controller::new(self.config.algorithm, self.capacity);
+        self.controller = Controller::new(&self.config, self.capacity);
         self.unused = UnusedRule::new(&self.config);
         self.is_probing = false;
         self.is_held = false;
@@ -387,6 +395,7 @@ impl Congestion {
     /// The path MTU has changed.
     pub(crate) fn on_packet_size(&mut self, pmdcs: usize) {
         self.capacity.pmdcs = pmdcs;
+        self.least_bytes = self.config.least_window.packets() * pmdcs;
         self.controller.get_mut().on_packet_size(pmdcs);
     }
 
@@ -469,7 +478,7 @@ impl Congestion {
         if let Some(queue) = &mut self.queue {
             queue.on_acknowledged(acked, 4 * self.capacity.pmdcs);
         }
-        let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
+        let (window, floor) = (self.window(), self.least_bytes);
         let after_recovery = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
             UnusedRule::Rfc7661(validation) => {
@@ -486,7 +495,7 @@ impl Congestion {
         if self.retreat() {
             return;
         }
-        let (window, floor) = (self.window(), 4 * self.capacity.pmdcs);
+        let (window, floor) = (self.window(), self.least_bytes);
         let unvalidated = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
             UnusedRule::Rfc7661(validation) => {
