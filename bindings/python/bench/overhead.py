@@ -21,6 +21,7 @@ import told
 
 import headway
 from headway import _headway
+from headway.campaign import _workers
 from headway.campaign._cells import Plan
 
 ROUNDS = 7
@@ -46,6 +47,13 @@ def campaign(seeds: int) -> None:
     """Run the same as a campaign."""
     with tempfile.TemporaryDirectory() as folder:
         headway.campaign(told.PLAN, seeds, store=Path(folder) / "store", jobs=1, progress=False)
+
+
+def end(workers: _workers.LocalWorkers) -> None:
+    """Let workers come to their end by themselves."""
+    for process in workers._processes:
+        process.child.stdin.close()
+        process.child.wait()
 
 
 def instructions(what: str, seeds: int) -> int:
@@ -79,6 +87,8 @@ def main() -> None:
         case ["bare", seeds]:
             bare(int(seeds))
         case ["campaign", seeds]:
+            # A worker that is killed has no time to tell its count.
+            _workers.LocalWorkers.close = end
             campaign(int(seeds))
         case _:
             measure()

@@ -66,6 +66,19 @@ fn without_a_network_frames_wait_for_the_next_one_over_every_transport() {
     }
 }
 
+/// The new address is asked for in a round trip (RFC 5061 §5.3), half of another one is the way of the first data, and a frame of several
+/// windows takes two more in slow start; then it has its octets behind it, and stands between two frames.
+#[test]
+fn without_a_network_an_association_waits_for_it_and_for_no_timer() {
+    let resumed = format!("{GAP}\nstart_up = \"resume\"");
+    for (transport, handover) in [("sctp:1", GAP), ("sctp:unordered", GAP), ("sctp:6", &resumed)] {
+        let cost = cost(transport, handover);
+        let (without, way, slow_start, frame, between_frames) = (500, 45, 60, 10, 34);
+        let bound = without + way + slow_start + frame + between_frames;
+        assert!(cost.gap.unwrap().as_millis() <= bound, "{transport}: {cost:?}");
+    }
+}
+
 #[test]
 fn streams_of_octets_go_on_as_well_and_nothing_is_lost() {
     for transport in ["tcp", "tcp:2", "quic:1", "quic:6", "sctp:6"] {
