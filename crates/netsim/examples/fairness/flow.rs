@@ -2,7 +2,8 @@
 
 use sctp_core::{
     AssociationConfig, AssociationId, Datagram, Destination, Ecn, Encapsulation, Endpoint, EndpointConfig,
-    Event, InitialWindow, LeastWindow, Message, MessageBundling, Pacing, Profile, SctpPort, StreamId,
+    Event, InitialWindow, LeastWindow, Message, MessageBundling, Pacing, Profile, RedundancyConfig, SctpPort,
+    StreamId,
 };
 use std::net::IpAddr;
 use std::time::Duration;
@@ -97,6 +98,10 @@ pub(crate) enum Messages {
     Of1200Whole,
     /// 1200 octets, always cut where a packet ends.
     Of1200Filled,
+    /// 100 octets.
+    Of100,
+    /// The same, and what is not acknowledged goes once more where packets have room.
+    Of100Redundant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,10 +130,15 @@ impl Terms {
         config.congestion.initial_window = self.initial_window;
         config.congestion.least_window = self.least_window;
         config.transmission.bundling = match self.messages {
-            Messages::OfOnePacket | Messages::Of1200 => config.transmission.bundling,
+            Messages::OfOnePacket | Messages::Of1200 | Messages::Of100 | Messages::Of100Redundant => {
+                config.transmission.bundling
+            }
             Messages::Of1200Whole => MessageBundling::On,
             Messages::Of1200Filled => MessageBundling::Filled,
         };
+        if self.messages == Messages::Of100Redundant {
+            config.recovery.redundancy = Some(RedundancyConfig::default());
+        }
         config
     }
 
@@ -158,6 +168,7 @@ impl Terms {
         match self.messages {
             Messages::OfOnePacket => usize::from(self.mtu_bytes) - IP_AND_SCTP_BYTES,
             Messages::Of1200 | Messages::Of1200Whole | Messages::Of1200Filled => 1200,
+            Messages::Of100 | Messages::Of100Redundant => 100,
         }
     }
 }

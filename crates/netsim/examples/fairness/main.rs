@@ -1,7 +1,7 @@
 //! SCTP as it ships beside TCP over one bottleneck: who gets how much. docs/fairness.md reads the table.
 //!
 //! ```text
-//! cargo run --release -p netsim --example fairness [seconds of virtual time per run [runs=N] [ten] [two] [part of a row's name]…]
+//! cargo run --release -p netsim --example fairness [seconds of virtual time per run [runs=N] [ten] [two] [short | copies] [part of a row's name]…]
 //! cargo run --release -p netsim --example fairness windows [seconds [ten] [part of a row's name]…]
 //! cargo run --release -p netsim --example fairness loss
 //! cargo run --release -p netsim --example fairness initial
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! The first prints the rows whose names have all the parts in them, as in `20 runs=40 CUBIC '0.1 % loss' '8 + 8'`;
-//! with `ten` SCTP begins with ten packets, as TCP does, with `two` a loss leaves it two at least, where RFC 9260 says four. The second prints how
+//! with `ten` SCTP begins with ten packets, as TCP does, with `two` a loss leaves it two at least, where RFC 9260 says four, with `short` and
+//! `copies` its messages have 100 octets, with `copies` redundantly. The second prints how
 //! the windows of each flow went in the first run of these rows, as comma-separated values. The third prints what a flow carries that has
 //! a path with losses for itself; the fourth what ten packets at first do to others, beside RFC 9260's three; the fifth what a control with
 //! a model of the path carries where packets are lost by chance; the sixth what that one loses of its own making, and leaves to others, by

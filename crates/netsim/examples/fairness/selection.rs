@@ -5,7 +5,7 @@ use std::time::Duration;
 use sctp_core::{InitialWindow, LeastWindow};
 
 use crate::bottleneck::{Cell, Obstacle};
-use crate::flow::Algorithm;
+use crate::flow::{Algorithm, Messages};
 
 /// What the command line asks for.
 pub(crate) struct Selection {
@@ -17,12 +17,15 @@ pub(crate) struct Selection {
     initial_window: InitialWindow,
     /// The window that a loss leaves it at least.
     least_window: LeastWindow,
+    /// What SCTP sends.
+    messages: Messages,
     /// All of these stand in the name of a row.
     parts: Vec<String>,
 }
 
 impl Selection {
-    /// Reads seconds, then, in any order, `runs=N`, `ten` (packets at first), `two` (packets that a loss leaves at least) and parts of the names of rows. Without arguments all rows, for a minute each.
+    /// Reads seconds, then, in any order, `runs=N`, `ten` (packets at first), `two` (packets that a loss leaves at least),
+    /// `short` or `copies` (messages of 100 octets, once or redundantly) and parts of the names of rows. Without arguments all rows, for a minute each.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, Box<dyn std::error::Error>> {
         let seconds = arguments.first().map_or(Ok(SECONDS), |seconds| seconds.parse())?;
         let mut selection = Self {
@@ -30,6 +33,7 @@ impl Selection {
             runs: RUNS,
             initial_window: InitialWindow::Rfc9260,
             least_window: LeastWindow::FourPackets,
+            messages: Messages::OfOnePacket,
             parts: Vec::new(),
         };
         for argument in arguments.iter().skip(1) {
@@ -37,6 +41,8 @@ impl Selection {
                 Some(runs) => selection.runs = runs.parse()?,
                 None if argument == "ten" => selection.initial_window = InitialWindow::TenPackets,
                 None if argument == "two" => selection.least_window = LeastWindow::TwoPackets,
+                None if argument == "short" => selection.messages = Messages::Of100,
+                None if argument == "copies" => selection.messages = Messages::Of100Redundant,
                 None => selection.parts.push(argument.clone()),
             }
         }
@@ -53,8 +59,8 @@ impl Selection {
 
     pub(crate) fn cells(&self) -> Vec<Cell> {
         let all = all().into_iter().filter(|cell| self.wants(&name(cell)));
-        let (initial_window, least_window) = (self.initial_window, self.least_window);
-        all.map(|cell| Cell { initial_window, least_window, ..cell }).collect()
+        let Self { initial_window, least_window, messages, .. } = *self;
+        all.map(|cell| Cell { initial_window, least_window, messages, ..cell }).collect()
     }
 }
 
