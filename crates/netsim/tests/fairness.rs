@@ -24,7 +24,10 @@ struct Shares {
 }
 
 fn shares(algorithm: Algorithm, obstacle: Obstacle, flows: u8) -> Shares {
-    let cell = Cell::shared(algorithm, Duration::from_millis(20), obstacle, flows);
+    shares_of(&Cell::shared(algorithm, Duration::from_millis(20), obstacle, flows))
+}
+
+fn shares_of(cell: &Cell) -> Shares {
     let outcomes: Vec<Outcome> = (1..=RUNS).map(|seed| cell.run(seed, MEASURED)).collect();
     let sum = |of: fn(&Outcome) -> &[f64]| outcomes.iter().flat_map(of).sum::<f64>();
     let count = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum();
@@ -49,6 +52,17 @@ fn sctp_and_tcp_share_a_bottleneck_within_a_quarter() {
         // Losses are found by what is acknowledged: less than a timeout a flow in ten seconds.
         let is_timely = shares.timeouts.iter().all(|&count| count <= 2 * RUNS * u64::from(flows));
         assert!(is_fair && is_timely, "{algorithm:?}, {obstacle:?}, {flows} + {flows} flows: {shares:?}");
+    }
+}
+
+/// What is sent once more mends losses sooner, and each of them cuts the window all the same.
+#[test]
+fn redundant_messages_take_no_more_from_tcp_than_others_do() {
+    for obstacle in [Obstacle::Queue(50), Obstacle::Loss(0.01)] {
+        let cell = Cell::shared(Algorithm::Cubic, Duration::from_millis(20), obstacle, 2);
+        let [once, redundant] = [Messages::Of100, Messages::Of100Redundant]
+            .map(|messages| shares_of(&Cell { messages, ..cell }).ratio);
+        assert!(redundant <= 1.05 * once, "{obstacle:?}: {redundant} of a TCP flow, {once} without copies");
     }
 }
 
