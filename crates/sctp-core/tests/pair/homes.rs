@@ -1,8 +1,8 @@
 //! Hosts with several addresses: who learns which, what may be sent where, and what happens when paths fail.
 
 mod addresses;
+mod break_before_make;
 mod failover;
 mod flaps;
-mod gap;
 mod sources;
 mod start_up;
