@@ -62,8 +62,6 @@ impl PathCapacity {
 pub(crate) struct Congestion {
     config: CongestionConfig,
     capacity: PathCapacity,
-    /// Octets that a loss leaves at least.
-    least_bytes: usize,
     controller: Controller,
     unused: UnusedRule,
     pacer: Pacer,
@@ -176,7 +174,6 @@ impl Congestion {
         Self {
             config,
             capacity,
-            least_bytes: config.least_window.packets() * capacity.pmdcs,
             controller: Controller::new(&config, capacity),
             unused: UnusedRule::new(&config),
             pacer: Pacer::new(capacity.burst_bytes(max_burst_packets)),
@@ -309,6 +306,12 @@ impl Congestion {
         true
     }
 
+    /// Returns the octets that a loss leaves at least.
+    #[inline]
+    fn least_bytes(&self) -> usize {
+        self.config.least_window.packets() * self.capacity.pmdcs
+    }
+
     #[inline]
     pub(crate) fn cwnd(&self) -> usize {
         self.window().cwnd
@@ -395,7 +398,6 @@ impl Congestion {
     /// The path MTU has changed.
     pub(crate) fn on_packet_size(&mut self, pmdcs: usize) {
         self.capacity.pmdcs = pmdcs;
-        self.least_bytes = self.config.least_window.packets() * pmdcs;
         self.controller.get_mut().on_packet_size(pmdcs);
     }
 
@@ -478,7 +480,7 @@ impl Congestion {
         if let Some(queue) = &mut self.queue {
             queue.on_acknowledged(acked, 4 * self.capacity.pmdcs);
         }
-        let (window, floor) = (self.window(), self.least_bytes);
+        let (window, floor) = (self.window(), self.least_bytes());
         let after_recovery = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
             UnusedRule::Rfc7661(validation) => {
@@ -495,7 +497,7 @@ impl Congestion {
         if self.retreat() {
             return;
         }
-        let (window, floor) = (self.window(), self.least_bytes);
+        let (window, floor) = (self.window(), self.least_bytes());
         let unvalidated = match &mut self.unused {
             UnusedRule::Rfc9260 { .. } => None,
             UnusedRule::Rfc7661(validation) => {
