@@ -18,12 +18,12 @@ impl<T> PerPath<T> {
         Self { first, others: Vec::new() }
     }
 
-    /// Creates the values of the first paths, as many as there are in `like`.
+    /// Returns what `make` makes of each value.
     #[inline]
-    pub(crate) fn for_each_of<U>(like: &PerPath<U>, mut make: impl FnMut(PathIndex, &U) -> T) -> Self {
-        let first = make(PathIndex::FIRST, &like.first);
-        let others = PathIndex::all().skip(1).zip(&like.others);
-        Self { first, others: others.map(|(path, value)| make(path, value)).collect() }
+    pub(crate) fn map<U>(&self, mut make: impl FnMut(PathIndex, &T) -> U) -> PerPath<U> {
+        let first = make(PathIndex::FIRST, &self.first);
+        let others = PathIndex::all().skip(1).zip(&self.others);
+        PerPath { first, others: others.map(|(path, value)| make(path, value)).collect() }
     }
 
     #[inline]
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(values.iter().copied().collect::<Vec<_>>(), [7, 0, 9, 3]);
         assert_eq!((values.len(), values[PathIndex::FIRST], values[PathIndex::new(2)]), (4, 7, 9));
         assert_eq!((values.get(PathIndex::new(3)), values.get(PathIndex::new(4))), (Some(&3), None));
-        let doubled = PerPath::for_each_of(&values, |path, value| path.index() + 2 * value);
+        let doubled = values.map(|path, value| path.index() + 2 * value);
         assert_eq!(doubled.iter().copied().collect::<Vec<_>>(), [14, 1, 20, 9]);
     }
 }

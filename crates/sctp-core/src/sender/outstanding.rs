@@ -118,7 +118,7 @@ impl Outstanding {
     /// Returns for each of these paths what `make` makes of it and the octets in flight there.
     #[inline]
     pub(crate) fn each_path<T>(&self, mut make: impl FnMut(PathIndex, usize) -> T) -> PerPath<T> {
-        PerPath::for_each_of(&self.paths, |path, on| make(path, on.flight))
+        self.paths.map(|path, on| make(path, on.flight))
     }
 
     pub(crate) fn total_flight(&self) -> usize {
