@@ -173,7 +173,8 @@ impl Recoveries {
         }
         let begun_at = match chunk.transmissions {
             _ if chunk.is_moved || chunk.path != on => None,
-            1 => Some(chunk.sent_at),
+            // What counts as sent later than it was has no time of its own.
+            1 => chunk.is_original().then_some(chunk.sent_at),
             _ => resent.iter().rev().find(|earlier| earlier.tsn == tsn).and_then(|earlier| earlier.begun_at),
         };
         let (path, number, bytes) = (chunk.path, state.number, chunk.wire_bytes());
