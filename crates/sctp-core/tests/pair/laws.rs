@@ -29,7 +29,7 @@ use crate::net::End;
 
 /// Sequences that broke a law once, and how. They run first. What was found before an operation was added is a test of
 /// its own: the same seed now gives another sequence.
-const KEPT_SEEDS: [(Repertoire, u64, &str); 17] = [
+const KEPT_SEEDS: [(Repertoire, u64, &str); 19] = [
     (Repertoire::Plain, 83_480, "an end reboots and gives up while its former COOKIE ECHO is on its way"),
     (
         Repertoire::Plain,
@@ -63,6 +63,16 @@ const KEPT_SEEDS: [(Repertoire, u64, &str); 17] = [
         "a COOKIE ACK came from elsewhere, for all that the INIT ACK had listed was gone",
     ),
     (Repertoire::Moving, 6365, "an ASCONF was sent again and again where the peer was only believed to be"),
+    (
+        Repertoire::Moving,
+        8768,
+        "likewise, for the peer had deleted all of its addresses from which it had been heard, and none of the others was tried",
+    ),
+    (
+        Repertoire::Moving,
+        12_906,
+        "both ends had asked for the end of all addresses that they had again, and used none of them until then",
+    ),
 ];
 
 /// How many sequences of each kind: what takes some seconds in a debug build.

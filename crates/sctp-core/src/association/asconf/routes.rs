@@ -56,10 +56,13 @@ impl DynamicAddresses {
         outbound: &mut Outbound,
     ) {
         trace::local_address_changed("added", &local);
-        if self.note_gain(local, session) {
-            self.send_next(now, session, outbound);
-        } else if self.is_known_to_peer(local) {
+        let asks = self.note_gain(local, session);
+        // Also one that waits to be deleted and added again: until that is asked the peer knows it, and there may be no other.
+        if self.is_known_to_peer(local) {
             outbound.on_local_up(now, local, session);
+        }
+        if asks {
+            self.send_next(now, session, outbound);
         }
     }
 
@@ -181,9 +184,10 @@ impl DynamicAddresses {
     }
 
     /// Returns where a request goes that was not answered on this path: to another active one, or else to each address in turn at
-    /// which the peer has been or may be now.
+    /// which the peer has been or may be now. Where it has deleted all of which it had been heard, that is any that it listed.
     fn way_of_repetition(&self, path: PathIndex, paths: &PathSet) -> PathIndex {
-        let may_be_there = |other: &Path| other.is_confirmed() || self.is_elsewhere(other);
+        let is_lost = !paths.has_confirmed();
+        let may_be_there = |other: &Path| is_lost || other.is_confirmed() || self.is_elsewhere(other);
         paths.alternate(path).or_else(|| paths.next_after(path, may_be_there)).unwrap_or(paths.for_data())
     }
 
