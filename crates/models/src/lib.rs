@@ -16,6 +16,7 @@
 //! * [`redundancy`]: what losses cost where each message carries the last ones once more.
 //! * [`startup`]: S5, the delay of messages during slow start on a new path.
 //! * [`throughput`]: how fast a sender without pause is: PFTK, RFC 5348, CUBIC.
+//! * [`surface`]: interpolation, for who wants a model at more points than it can be worked out for.
 //!
 //! Everything here is a pure function of its arguments: no input or output, no clock, no random numbers.
 //! `docs/models.md` derives the formulas and says where each is good and where it is not.
@@ -45,6 +46,7 @@ pub mod redundancy;
 pub mod resequencing;
 pub mod startup;
 pub mod studies;
+pub mod surface;
 pub mod throughput;
 
 pub use error::ModelError;
