@@ -8,8 +8,10 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::{create_exception, pymodule};
 
+mod approximation;
 mod campaign;
 mod predict;
+mod shares;
 mod simulate;
 mod waiting;
 

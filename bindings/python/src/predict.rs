@@ -1,6 +1,5 @@
 //! The models, for many points at once.
 
-use std::thread;
 use std::time::Duration;
 
 use lab::{StopSignal, TransportSpec};
@@ -10,6 +9,8 @@ use models::{ModelError, Probability, Rate};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{Bound, PyErr, PyResult, Python, pyfunction};
 
+use crate::approximation::Approximation;
+use crate::shares::in_shares;
 use crate::waiting::wait_for;
 
 /// The question that is put to a model, but for the path and the load.
@@ -24,10 +25,16 @@ struct Question {
 
 /// A path and a load.
 #[derive(Clone, Copy)]
-struct Point {
-    rtt_ms: f64,
-    loss: f64,
-    rate: f64,
+pub(crate) struct Point {
+    pub(crate) rtt_ms: f64,
+    pub(crate) loss: f64,
+    pub(crate) rate: f64,
+}
+
+impl Point {
+    pub(crate) fn variables(self) -> [f64; 3] {
+        [self.rtt_ms, self.loss, self.rate]
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,8 +61,12 @@ pub(crate) fn predict<'py>(
     processing_ms: f64,
     rto_ms: Option<f64>,
     profile: &str,
+    tolerance: Option<f64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let question = Question::new(transport, model, processing_ms, rto_ms, profile)?;
+    if let Some(tolerance) = tolerance.filter(|tolerance| !(*tolerance > 0.0 && *tolerance < 1.0)) {
+        return Err(refused(format!("tolerance is {tolerance}: it must be above 0 and below 1")));
+    }
     let (rtt_ms, loss, rate) = (rtt_ms.as_slice()?, loss.as_slice()?, rate.as_slice()?);
     let points: Vec<Point> = rtt_ms
         .iter()
@@ -65,7 +76,8 @@ pub(crate) fn predict<'py>(
         .collect();
     let stop = StopSignal::default();
     let raised = stop.clone();
-    let means = wait_for(py, &stop, || Ok(()), move || question.means(&points, &raised))?.map_err(refused)?;
+    let means = wait_for(py, &stop, || Ok(()), move || question.answer(&points, tolerance, &raised))?
+        .map_err(refused)?;
     Ok(PyArray1::from_vec(py, means))
 }
 
@@ -125,23 +137,33 @@ impl Question {
         })
     }
 
+    /// Returns the means of the model, or with a tolerance what is so near to them where that is faster.
+    fn answer(
+        &self,
+        points: &[Point],
+        tolerance: Option<f64>,
+        stop: &StopSignal,
+    ) -> Result<Vec<f64>, String> {
+        let is_slow = self.model == Model::Resequencing && !matches!(self.transport, Transport::Udp { .. });
+        let has_surface = |point: &Point| point.rtt_ms > 0.0 && self.scenario(*point).is_ok();
+        let Some(tolerance) = tolerance.filter(|_| is_slow && points.iter().all(has_surface)) else {
+            return self.means(points, stop);
+        };
+        let exact = |points: &[Point]| self.means(points, stop);
+        let processing_ms = self.processing.as_secs_f64() * 1e3;
+        let near = Approximation { points, processing_ms, tolerance, exact: &exact, stop }.means();
+        // What is wrong has the index of a node, or of a point among a few: this says that of the point.
+        near.or_else(|_| self.means(points, stop))
+    }
+
     /// Returns the means, worked out on all processors; an infinite one where the model says so.
     fn means(&self, points: &[Point], stop: &StopSignal) -> Result<Vec<f64>, String> {
-        let workers = thread::available_parallelism().map_or(1, usize::from);
-        let share = points.len().div_ceil(workers).max(LEAST_SHARE);
-        let work = |(number, points): (usize, &[Point])| -> Result<Vec<f64>, String> {
+        in_shares(points, |first, share| {
             let mean = |(index, point): (usize, &Point)| {
-                self.mean(*point).map_err(|error| format!("point {}: {error}", number * share + index))
+                self.mean(*point).map_err(|error| format!("point {}: {error}", first + index))
             };
-            points.iter().enumerate().take_while(|_| !stop.is_raised()).map(mean).collect()
-        };
-        let shares: Vec<Result<Vec<f64>, String>> = thread::scope(|scope| {
-            let begin = |chunk| scope.spawn(move || work(chunk));
-            let begun: Vec<_> = points.chunks(share).enumerate().map(begin).collect();
-            let ended = begun.into_iter().map(thread::ScopedJoinHandle::join);
-            ended.map(|share| share.unwrap_or_else(|_| Err("the model broke off".to_owned()))).collect()
-        });
-        Ok(shares.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+            share.iter().enumerate().take_while(|_| !stop.is_raised()).map(mean).collect()
+        })
     }
 
     fn mean(&self, point: Point) -> Result<f64, String> {
@@ -227,5 +249,3 @@ fn refused_model(error: ModelError) -> PyErr {
 
 /// The retransmission timeout of the studies.
 const STUDY_RTO: Duration = Duration::from_secs(1);
-/// Fewer points than these are not worth a thread.
-const LEAST_SHARE: usize = 64;

@@ -25,6 +25,7 @@ def predict(
     processing_ms: float,
     rto_ms: float | None,
     profile: str,
+    tolerance: float | None,
 ) -> NDArray[np.float64]: ...
 def distribution(
     transport: str,

@@ -1,0 +1,173 @@
+//! Means of very many points, of which few are worked out: the rest lie on a surface through these, which is compared with the
+//! model at some of the points that were asked for, and cut until it is near enough.
+
+use lab::StopSignal;
+use models::surface::{Axis, Nodes, Surface};
+
+use crate::predict::Point;
+use crate::shares::in_shares;
+
+/// A model, where it is too slow for as many points.
+pub(crate) struct Approximation<'a> {
+    /// The points that were asked for, all with a round-trip time and a load.
+    pub(crate) points: &'a [Point],
+    /// What both ends together take.
+    pub(crate) processing_ms: f64,
+    /// How far a mean may be from that of the model, as a share of it.
+    pub(crate) tolerance: f64,
+    /// The model.
+    pub(crate) exact: &'a (dyn Fn(&[Point]) -> Result<Vec<f64>, String> + Sync),
+    pub(crate) stop: &'a StopSignal,
+}
+
+impl Approximation<'_> {
+    /// Returns the mean of each point; of no meaning once the signal is raised.
+    pub(crate) fn means(&self) -> Result<Vec<f64>, String> {
+        let mut means = vec![0.0; self.points.len()];
+        let mut pieces: Vec<Vec<usize>> = vec![(0..self.points.len()).collect()];
+        while let Some(piece) = pieces.pop()
+            && !self.stop.is_raised()
+        {
+            match self.look_at(&piece)? {
+                Found::Means(found) => {
+                    piece.into_iter().zip(found).for_each(|(index, mean)| means[index] = mean)
+                }
+                Found::TooLarge(parts) => pieces.extend(parts),
+            }
+        }
+        Ok(means)
+    }
+
+    /// Finds the means of the points with these indices, if one surface is enough for them.
+    fn look_at(&self, piece: &[usize]) -> Result<Found, String> {
+        let bounds = Bounds::of(self.points, piece);
+        let nodes = Nodes::new(bounds.axes(self.points));
+        let places: Vec<Point> = nodes.points().into_iter().map(point_at).collect();
+        if piece.len() <= places.len() + CHECKED {
+            return self.work_out(piece).map(Found::Means);
+        }
+        let values: Vec<f64> = places
+            .iter()
+            .zip((self.exact)(&places)?)
+            .map(|(point, mean)| (mean / self.fixed_ms(*point)).ln())
+            .collect();
+        // A node without value: the signal was raised.
+        let Some(surface) = nodes.through(&values) else { return Ok(Found::TooLarge(Vec::new())) };
+        if self.is_near(&surface, &bounds.checked(piece))? {
+            return self.read_off(&surface, piece).map(Found::Means);
+        }
+        let parts = bounds.cut(self.points, piece, surface.roughest());
+        if parts.iter().any(Vec::is_empty) {
+            return self.work_out(piece).map(Found::Means);
+        }
+        Ok(Found::TooLarge(parts.into()))
+    }
+
+    /// Asks the model for each of these points.
+    fn work_out(&self, piece: &[usize]) -> Result<Vec<f64>, String> {
+        (self.exact)(&piece.iter().map(|&index| self.points[index]).collect::<Vec<_>>())
+    }
+
+    fn read_off(&self, surface: &Surface, piece: &[usize]) -> Result<Vec<f64>, String> {
+        in_shares(piece, |_, part| {
+            Ok(part.iter().map(|&index| self.on(surface, self.points[index])).collect())
+        })
+    }
+
+    /// Says whether the surface is so near to the model at these points that it may be used for their neighbours.
+    fn is_near(&self, surface: &Surface, checked: &[usize]) -> Result<bool, String> {
+        let is_near = |(&index, mean): (&usize, f64)| {
+            (self.on(surface, self.points[index]) / mean - 1.0).abs() <= self.tolerance * SHARE_WHERE_CHECKED
+        };
+        Ok(checked.iter().zip(self.work_out(checked)?).all(is_near))
+    }
+
+    fn on(&self, surface: &Surface, point: Point) -> f64 {
+        self.fixed_ms(point) * surface.at(place_of(point)).exp()
+    }
+
+    /// Returns what a transaction takes without loss. What losses make of it is a factor that varies less.
+    fn fixed_ms(&self, point: Point) -> f64 {
+        point.rtt_ms + self.processing_ms
+    }
+}
+
+/// What came of a look at some of the points.
+enum Found {
+    Means(Vec<f64>),
+    /// They have to be looked at in parts.
+    TooLarge(Vec<Vec<usize>>),
+}
+
+/// The outermost of some points: for each variable the index of one with the least and of one with the largest value.
+struct Bounds([[usize; 2]; 3]);
+
+impl Bounds {
+    fn of(points: &[Point], piece: &[usize]) -> Self {
+        let first = piece.first().copied().unwrap_or(0);
+        let mut bounds = [[first; 2]; 3];
+        for &index in piece {
+            let values = points[index].variables();
+            for (variable, [least, most]) in bounds.iter_mut().enumerate() {
+                if values[variable] < points[*least].variables()[variable] {
+                    *least = index;
+                }
+                if values[variable] > points[*most].variables()[variable] {
+                    *most = index;
+                }
+            }
+        }
+        Self(bounds)
+    }
+
+    fn axes(&self, points: &[Point]) -> [Axis; 3] {
+        let side = |variable: usize| self.0[variable].map(|index| place_of(points[index])[variable]);
+        let axis = |variable: usize| {
+            let [least, most] = side(variable);
+            Axis { least, most, nodes: NODES[variable] }
+        };
+        [axis(0), axis(1), axis(2)]
+    }
+
+    /// Returns the indices at which a surface is compared with the model: the outermost ones, where it is worst as a rule,
+    /// and some from everywhere, in no step with a grid.
+    fn checked(&self, piece: &[usize]) -> Vec<usize> {
+        let outermost = self.0.iter().flatten().copied();
+        outermost.chain((0..SPREAD).map(|number| piece[spread(number, piece.len())])).collect()
+    }
+
+    /// Cuts the points in two across the middle of a variable.
+    fn cut(&self, points: &[Point], piece: &[usize], variable: usize) -> [Vec<usize>; 2] {
+        let [least, most] = self.0[variable].map(|index| place_of(points[index])[variable]);
+        let middle = f64::midpoint(least, most);
+        let (low, high) = piece.iter().partition(|&&index| place_of(points[index])[variable] <= middle);
+        [low, high]
+    }
+}
+
+/// Returns where a point is on a surface: means grow by factors with time and load, and in proportion with losses.
+fn place_of(point: Point) -> [f64; 3] {
+    [point.rtt_ms.ln(), point.loss, point.rate.ln()]
+}
+
+fn point_at([rtt, loss, rate]: [f64; 3]) -> Point {
+    Point { rtt_ms: rtt.exp(), loss, rate: rate.exp() }
+}
+
+/// Returns one of `places`, for successive numbers from everywhere, whatever the order of rows and columns: the fractions of
+/// multiples of the golden ratio lie evenly at any scale.
+fn spread(number: u64, places: usize) -> usize {
+    let fraction = u128::from(number.wrapping_mul(GOLDEN));
+    usize::try_from((fraction * places as u128) >> u64::BITS).unwrap_or(0)
+}
+
+/// 2⁶⁴ over the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The nodes of a surface along round-trip time, loss and rate.
+const NODES: [u16; 3] = [8, 5, 8];
+/// The points from everywhere at which a surface is compared with the model.
+const SPREAD: u64 = 64;
+/// All points at which it is compared.
+const CHECKED: usize = 70;
+/// The share of the tolerance that is allowed where the surface is compared: elsewhere it may be a little farther away.
+const SHARE_WHERE_CHECKED: f64 = 0.5;

@@ -1,0 +1,36 @@
+//! The spreading of many like questions over the processors.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Returns what `work` gives for each of the items, in their order. It is called with a share of them and the index of its
+/// first; who has done a share takes the next, since some take longer than others.
+pub(crate) fn in_shares<T: Sync>(
+    items: &[T],
+    work: impl Fn(usize, &[T]) -> Result<Vec<f64>, String> + Sync,
+) -> Result<Vec<f64>, String> {
+    if items.len() <= LEAST_TO_SPREAD {
+        return work(0, items);
+    }
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let size = items.len().div_ceil(workers * SHARES_OF_EACH);
+    let shares: Vec<&[T]> = items.chunks(size).collect();
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        shares.get(number).map(|share| (number, work(number * size, share)))
+    };
+    let mut done: Vec<(usize, Result<Vec<f64>, String>)> = thread::scope(|scope| {
+        let begun: Vec<_> =
+            (0..workers).map(|_| scope.spawn(|| std::iter::from_fn(take).collect::<Vec<_>>())).collect();
+        let broken = |_| vec![(0, Err("the model broke off".to_owned()))];
+        begun.into_iter().flat_map(|worker| worker.join().unwrap_or_else(broken)).collect()
+    });
+    done.sort_by_key(|(number, _)| *number);
+    Ok(done.into_iter().map(|(_, share)| share).collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// So many items are not worth a thread.
+const LEAST_TO_SPREAD: usize = 64;
+/// How many shares there are for each worker.
+const SHARES_OF_EACH: usize = 8;
