@@ -15,6 +15,8 @@ pub(crate) struct Approximation<'a> {
     pub(crate) processing_ms: f64,
     /// How far a mean may be from that of the model, as a share of it.
     pub(crate) tolerance: f64,
+    /// The round-trip times between which the model is smooth, in ascending order.
+    pub(crate) bends_ms: &'a [f64],
     /// The model.
     pub(crate) exact: &'a (dyn Fn(&[Point]) -> Result<Vec<f64>, String> + Sync),
     pub(crate) stop: &'a StopSignal,
@@ -24,7 +26,7 @@ impl Approximation<'_> {
     /// Returns the mean of each point; of no meaning once the signal is raised.
     pub(crate) fn means(&self) -> Result<Vec<f64>, String> {
         let mut means = vec![0.0; self.points.len()];
-        let mut pieces: Vec<Vec<usize>> = vec![(0..self.points.len()).collect()];
+        let mut pieces = self.between_bends();
         while let Some(piece) = pieces.pop()
             && !self.stop.is_raised()
         {
@@ -38,29 +40,52 @@ impl Approximation<'_> {
         Ok(means)
     }
 
+    /// Puts the indices of points together between which there is no bend.
+    fn between_bends(&self) -> Vec<Vec<usize>> {
+        let mut pieces = vec![Vec::new(); self.bends_ms.len() + 1];
+        for (index, point) in self.points.iter().enumerate() {
+            pieces[self.bends_ms.partition_point(|bend_ms| *bend_ms < point.rtt_ms)].push(index);
+        }
+        pieces.retain(|piece| !piece.is_empty());
+        pieces
+    }
+
     /// Finds the means of the points with these indices, if one surface is enough for them.
     fn look_at(&self, piece: &[usize]) -> Result<Found, String> {
         let bounds = Bounds::of(self.points, piece);
-        let nodes = Nodes::new(bounds.axes(self.points));
-        let places: Vec<Point> = nodes.points().into_iter().map(point_at).collect();
-        if piece.len() <= places.len() + CHECKED {
-            return self.work_out(piece).map(Found::Means);
+        let checked = bounds.checked(piece);
+        let mut known = None;
+        let mut roughest = 0;
+        for counts in NODES {
+            let nodes = Nodes::new(bounds.axes(self.points, counts));
+            if piece.len() <= nodes.points().len() + CHECKED {
+                return self.work_out(piece).map(Found::Means);
+            }
+            // Nodes without value: the signal was raised.
+            let Some(surface) = self.through(nodes)? else { return Ok(Found::TooLarge(Vec::new())) };
+            let means = match known.take() {
+                Some(means) => means,
+                None => self.work_out(&checked)?,
+            };
+            if self.is_near(&surface, &checked, &means) {
+                return self.read_off(&surface, piece).map(Found::Means);
+            }
+            known = Some(means);
+            roughest = surface.roughest();
         }
-        let values: Vec<f64> = places
-            .iter()
-            .zip((self.exact)(&places)?)
-            .map(|(point, mean)| (mean / self.fixed_ms(*point)).ln())
-            .collect();
-        // A node without value: the signal was raised.
-        let Some(surface) = nodes.through(&values) else { return Ok(Found::TooLarge(Vec::new())) };
-        if self.is_near(&surface, &bounds.checked(piece))? {
-            return self.read_off(&surface, piece).map(Found::Means);
-        }
-        let parts = bounds.cut(self.points, piece, surface.roughest());
+        let parts = bounds.cut(self.points, piece, roughest);
         if parts.iter().any(Vec::is_empty) {
             return self.work_out(piece).map(Found::Means);
         }
         Ok(Found::TooLarge(parts.into()))
+    }
+
+    fn through(&self, nodes: Nodes) -> Result<Option<Surface>, String> {
+        let places: Vec<Point> = nodes.points().into_iter().map(point_at).collect();
+        let means = (self.exact)(&places)?;
+        let values: Vec<f64> =
+            places.iter().zip(means).map(|(point, mean)| (mean / self.fixed_ms(*point)).ln()).collect();
+        Ok(nodes.through(&values))
     }
 
     /// Asks the model for each of these points.
@@ -74,12 +99,11 @@ impl Approximation<'_> {
         })
     }
 
-    /// Says whether the surface is so near to the model at these points that it may be used for their neighbours.
-    fn is_near(&self, surface: &Surface, checked: &[usize]) -> Result<bool, String> {
-        let is_near = |(&index, mean): (&usize, f64)| {
+    /// Says whether the surface is so near to the means of the model at these points that it may be used for their neighbours.
+    fn is_near(&self, surface: &Surface, checked: &[usize], means: &[f64]) -> bool {
+        checked.iter().zip(means).all(|(&index, mean)| {
             (self.on(surface, self.points[index]) / mean - 1.0).abs() <= self.tolerance * SHARE_WHERE_CHECKED
-        };
-        Ok(checked.iter().zip(self.work_out(checked)?).all(is_near))
+        })
     }
 
     fn on(&self, surface: &Surface, point: Point) -> f64 {
@@ -120,11 +144,11 @@ impl Bounds {
         Self(bounds)
     }
 
-    fn axes(&self, points: &[Point]) -> [Axis; 3] {
+    fn axes(&self, points: &[Point], nodes: [u16; 3]) -> [Axis; 3] {
         let side = |variable: usize| self.0[variable].map(|index| place_of(points[index])[variable]);
         let axis = |variable: usize| {
             let [least, most] = side(variable);
-            Axis { least, most, nodes: NODES[variable] }
+            Axis { least, most, nodes: nodes[variable] }
         };
         [axis(0), axis(1), axis(2)]
     }
@@ -163,8 +187,8 @@ fn spread(number: u64, places: usize) -> usize {
 
 /// 2⁶⁴ over the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The nodes of a surface along round-trip time, loss and rate.
-const NODES: [u16; 3] = [8, 5, 8];
+/// The nodes of a surface along round-trip time, loss and rate: first few are tried, then more.
+const NODES: [[u16; 3]; 2] = [[6, 4, 6], [8, 5, 8]];
 /// The points from everywhere at which a surface is compared with the model.
 const SPREAD: u64 = 64;
 /// All points at which it is compared.

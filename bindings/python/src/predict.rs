@@ -151,7 +151,11 @@ impl Question {
         };
         let exact = |points: &[Point]| self.means(points, stop);
         let processing_ms = self.processing.as_secs_f64() * 1e3;
-        let near = Approximation { points, processing_ms, tolerance, exact: &exact, stop }.means();
+        let bends = resequencing::bends(&self.transport, self.profile, self.rto);
+        let bends_ms: Vec<f64> = bends.iter().map(|bend| bend.as_secs_f64() * 1e3).collect();
+        let near =
+            Approximation { points, processing_ms, tolerance, bends_ms: &bends_ms, exact: &exact, stop }
+                .means();
         // What is wrong has the index of a node, or of a point among a few: this says that of the point.
         near.or_else(|_| self.means(points, stop))
     }

@@ -56,6 +56,7 @@ pub use response::{
     CcdfPoint, LEAST_PROBABILITY, MOST_STREAMS, Prediction, mean_response_time, one_way_waiting,
     response_time, sufficient_streams,
 };
+pub use rules::bends;
 pub use waiting::{Dealing, Waiting};
 
 /// The path, the load and the stack.

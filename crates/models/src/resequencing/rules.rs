@@ -9,7 +9,7 @@ use core::time::Duration;
 use super::grid::Grid;
 use super::recovery::{Attempt, Feedback, Recovery};
 use super::waiting::Hindsight;
-use super::{Profile, Scenario};
+use super::{Profile, Scenario, Transport};
 use crate::numeric::erlang_tail;
 use crate::quantity::Probability;
 
@@ -76,6 +76,23 @@ impl Rules {
             }
         }
         Hindsight { from_s: self.rtt_s, tail }
+    }
+}
+
+/// Returns the round-trip times at which the mean response time has a bend, in ascending order: there another timer is the
+/// first to fire. Between them it is smooth, and can be interpolated.
+#[must_use]
+pub fn bends(transport: &Transport, profile: Profile, rto_min: Option<Duration>) -> Vec<Duration> {
+    match (transport, profile) {
+        (Transport::Sctp { .. } | Transport::SctpUnordered, Profile::Signalling) => {
+            let rto = rto_min.unwrap_or(SHORT_RTO_MIN);
+            vec![rto.div_f64(PROBE_RTTS), rto]
+        }
+        (Transport::Sctp { .. } | Transport::SctpUnordered, Profile::Rfc9260) => {
+            vec![rto_min.unwrap_or(RFC9260_RTO_MIN)]
+        }
+        // Their timers are the round-trip time and something more.
+        (Transport::Tcp { .. } | Transport::Quic { .. } | Transport::Udp { .. }, _) => Vec::new(),
     }
 }
 

@@ -171,6 +171,27 @@ fn udp_is_the_studys_with_a_distribution() {
 }
 
 #[test]
+fn the_slope_of_the_mean_changes_at_its_bends_and_not_between() {
+    for profile in [Profile::Signalling, Profile::Rfc9260] {
+        let mean = |rtt_ms| {
+            let rtt = Duration::from_secs_f64(rtt_ms / 1e3);
+            let scenario = Scenario { rtt, loss: Probability::new(0.05).unwrap(), ..scenario(2.0, profile) };
+            mean_ms(&scenario, &Transport::SctpUnordered) / rtt_ms
+        };
+        let bend = |rtt_ms: f64| {
+            let [before, here, after] = [0.96, 1.0, 1.04].map(|factor| mean(factor * rtt_ms));
+            (before + after - 2.0 * here).abs()
+        };
+        let bends = bends(&Transport::SctpUnordered, profile, None);
+        for at in bends {
+            let at_ms = at.as_secs_f64() * 1e3;
+            assert!(bend(at_ms) > 3.0 * bend(0.85 * at_ms), "{profile:?} {at:?}");
+            assert!(bend(at_ms) > 3.0 * bend(1.2 * at_ms), "{profile:?} {at:?}");
+        }
+    }
+}
+
+#[test]
 fn sufficient_streams_are_the_fewest() {
     let scenario = scenario(100.0, Profile::Signalling);
     let enough = sufficient_streams(&scenario).unwrap().get();
