@@ -44,7 +44,7 @@ impl Approximation<'_> {
     fn between_bends(&self) -> Vec<Vec<usize>> {
         let mut pieces = vec![Vec::new(); self.bends_ms.len() + 1];
         for (index, point) in self.points.iter().enumerate() {
-            pieces[self.bends_ms.partition_point(|bend_ms| *bend_ms < point.rtt_ms)].push(index);
+            pieces[self.bends_ms.partition_point(|bend_ms| *bend_ms <= point.rtt_ms)].push(index);
         }
         pieces.retain(|piece| !piece.is_empty());
         pieces
@@ -83,8 +83,10 @@ impl Approximation<'_> {
     fn through(&self, nodes: Nodes) -> Result<Option<Surface>, String> {
         let places: Vec<Point> = nodes.points().into_iter().map(point_at).collect();
         let means = (self.exact)(&places)?;
-        let values: Vec<f64> =
-            places.iter().zip(means).map(|(point, mean)| (mean / self.fixed_ms(*point)).ln()).collect();
+        let by_loss = |(point, mean): (&Point, f64)| {
+            ((mean - self.fixed_ms(*point)).max(RESOLUTION_MS) / point.loss.max(LEAST_LOSS)).ln()
+        };
+        let values: Vec<f64> = places.iter().zip(means).map(by_loss).collect();
         Ok(nodes.through(&values))
     }
 
@@ -107,10 +109,11 @@ impl Approximation<'_> {
     }
 
     fn on(&self, surface: &Surface, point: Point) -> f64 {
-        self.fixed_ms(point) * surface.at(place_of(point)).exp()
+        self.fixed_ms(point) + point.loss * surface.at(place_of(point)).exp()
     }
 
-    /// Returns what a transaction takes without loss. What losses make of it is a factor that varies less.
+    /// Returns what a transaction takes without loss. What losses add is nearly in proportion to them, and it is that
+    /// proportion which is interpolated.
     fn fixed_ms(&self, point: Point) -> f64 {
         point.rtt_ms + self.processing_ms
     }
@@ -169,7 +172,7 @@ impl Bounds {
     }
 }
 
-/// Returns where a point is on a surface: means grow by factors with time and load, and in proportion with losses.
+/// Returns where a point is on a surface.
 fn place_of(point: Point) -> [f64; 3] {
     [point.rtt_ms.ln(), point.loss, point.rate.ln()]
 }
@@ -188,7 +191,11 @@ fn spread(number: u64, places: usize) -> usize {
 /// 2⁶⁴ over the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The nodes of a surface along round-trip time, loss and rate: first few are tried, then more.
-const NODES: [[u16; 3]; 2] = [[6, 4, 6], [8, 5, 8]];
+const NODES: [[u16; 3]; 2] = [[8, 3, 8], [8, 5, 8]];
+/// What the models round means to.
+const RESOLUTION_MS: f64 = 1e-6;
+/// Without losses the proportion is whatever it may be: it counts for nothing.
+const LEAST_LOSS: f64 = 1e-12;
 /// The points from everywhere at which a surface is compared with the model.
 const SPREAD: u64 = 64;
 /// All points at which it is compared.
