@@ -5,26 +5,26 @@ use lab::StopSignal;
 use models::surface::{Axis, Nodes, Surface};
 
 use crate::predict::Point;
-use crate::shares::in_shares;
+use crate::shares::{Means, in_shares};
 
 /// A model, where it is too slow for as many points.
 pub(crate) struct Approximation<'a> {
     /// The points that were asked for, all with a round-trip time and a load.
     pub(crate) points: &'a [Point],
-    /// What both ends together take.
+    /// The processing time of both ends together.
     pub(crate) processing_ms: f64,
     /// How far a mean may be from that of the model, as a share of it.
     pub(crate) tolerance: f64,
     /// The round-trip times between which the model is smooth, in ascending order.
     pub(crate) bends_ms: &'a [f64],
-    /// The model.
-    pub(crate) exact: &'a (dyn Fn(&[Point]) -> Result<Vec<f64>, String> + Sync),
+    /// The model itself, which is asked for few points.
+    pub(crate) exact: &'a (dyn Fn(&[Point]) -> Means + Sync),
     pub(crate) stop: &'a StopSignal,
 }
 
 impl Approximation<'_> {
     /// Returns the mean of each point; of no meaning once the signal is raised.
-    pub(crate) fn means(&self) -> Result<Vec<f64>, String> {
+    pub(crate) fn means(&self) -> Means {
         let mut means = vec![0.0; self.points.len()];
         let mut pieces = self.between_bends();
         while let Some(piece) = pieces.pop()
@@ -32,7 +32,9 @@ impl Approximation<'_> {
         {
             match self.look_at(&piece)? {
                 Found::Means(found) => {
-                    piece.into_iter().zip(found).for_each(|(index, mean)| means[index] = mean)
+                    for (index, mean) in piece.into_iter().zip(found) {
+                        means[index] = mean;
+                    }
                 }
                 Found::TooLarge(parts) => pieces.extend(parts),
             }
@@ -91,11 +93,11 @@ impl Approximation<'_> {
     }
 
     /// Asks the model for each of these points.
-    fn work_out(&self, piece: &[usize]) -> Result<Vec<f64>, String> {
+    fn work_out(&self, piece: &[usize]) -> Means {
         (self.exact)(&piece.iter().map(|&index| self.points[index]).collect::<Vec<_>>())
     }
 
-    fn read_off(&self, surface: &Surface, piece: &[usize]) -> Result<Vec<f64>, String> {
+    fn read_off(&self, surface: &Surface, piece: &[usize]) -> Means {
         in_shares(piece, |_, part| {
             Ok(part.iter().map(|&index| self.on(surface, self.points[index])).collect())
         })
@@ -119,10 +121,10 @@ impl Approximation<'_> {
     }
 }
 
-/// What came of a look at some of the points.
+/// The outcome of a look at some of the points.
 enum Found {
     Means(Vec<f64>),
-    /// They have to be looked at in parts.
+    /// The parts in which they have to be looked at.
     TooLarge(Vec<Vec<usize>>),
 }
 
@@ -192,9 +194,9 @@ fn spread(number: u64, places: usize) -> usize {
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The nodes of a surface along round-trip time, loss and rate: first few are tried, then more.
 const NODES: [[u16; 3]; 2] = [[8, 3, 8], [8, 5, 8]];
-/// What the models round means to.
+/// The step in which the models give means.
 const RESOLUTION_MS: f64 = 1e-6;
-/// Without losses the proportion is whatever it may be: it counts for nothing.
+/// The loss that a proportion is taken to where there is none: it counts for nothing there.
 const LEAST_LOSS: f64 = 1e-12;
 /// The points from everywhere at which a surface is compared with the model.
 const SPREAD: u64 = 64;

@@ -10,7 +10,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{Bound, PyErr, PyResult, Python, pyfunction};
 
 use crate::approximation::Approximation;
-use crate::shares::in_shares;
+use crate::shares::{Means, in_shares};
 use crate::waiting::wait_for;
 
 /// The question that is put to a model, but for the path and the load.
@@ -138,12 +138,7 @@ impl Question {
     }
 
     /// Returns the means of the model, or with a tolerance what is so near to them where that is faster.
-    fn answer(
-        &self,
-        points: &[Point],
-        tolerance: Option<f64>,
-        stop: &StopSignal,
-    ) -> Result<Vec<f64>, String> {
+    fn answer(&self, points: &[Point], tolerance: Option<f64>, stop: &StopSignal) -> Means {
         let is_slow = self.model == Model::Resequencing && !matches!(self.transport, Transport::Udp { .. });
         let has_surface = |point: &Point| point.rtt_ms > 0.0 && self.scenario(*point).is_ok();
         let Some(tolerance) = tolerance.filter(|_| is_slow && points.iter().all(has_surface)) else {
@@ -161,7 +156,7 @@ impl Question {
     }
 
     /// Returns the means, worked out on all processors; an infinite one where the model says so.
-    fn means(&self, points: &[Point], stop: &StopSignal) -> Result<Vec<f64>, String> {
+    fn means(&self, points: &[Point], stop: &StopSignal) -> Means {
         in_shares(points, |first, share| {
             let mean = |(index, point): (usize, &Point)| {
                 self.mean(*point).map_err(|error| format!("point {}: {error}", first + index))

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+/// A mean for each of some points, or why there is none.
+pub(crate) type Means = Result<Vec<f64>, String>;
+
 /// Returns what `work` gives for each of the items, in their order. It is called with a share of them and the index of its
 /// first; who has done a share takes the next, since some take longer than others.
-pub(crate) fn in_shares<T: Sync>(
-    items: &[T],
-    work: impl Fn(usize, &[T]) -> Result<Vec<f64>, String> + Sync,
-) -> Result<Vec<f64>, String> {
+pub(crate) fn in_shares<T: Sync>(items: &[T], work: impl Fn(usize, &[T]) -> Means + Sync) -> Means {
     if items.len() <= LEAST_TO_SPREAD {
         return work(0, items);
     }
@@ -20,7 +20,7 @@ pub(crate) fn in_shares<T: Sync>(
         let number = next.fetch_add(1, Ordering::Relaxed);
         shares.get(number).map(|share| (number, work(number * size, share)))
     };
-    let mut done: Vec<(usize, Result<Vec<f64>, String>)> = thread::scope(|scope| {
+    let mut done: Vec<(usize, Means)> = thread::scope(|scope| {
         let begun: Vec<_> =
             (0..workers).map(|_| scope.spawn(|| std::iter::from_fn(take).collect::<Vec<_>>())).collect();
         let broken = |_| vec![(0, Err("the model broke off".to_owned()))];
@@ -30,7 +30,7 @@ pub(crate) fn in_shares<T: Sync>(
     Ok(done.into_iter().map(|(_, share)| share).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// So many items are not worth a thread.
+/// The number of items that is not worth a thread.
 const LEAST_TO_SPREAD: usize = 64;
-/// How many shares there are for each worker.
+/// The number of shares for each worker.
 const SHARES_OF_EACH: usize = 8;

@@ -21,7 +21,7 @@ pub struct Nodes {
     axes: [Axis; 3],
 }
 
-/// One side of a box.
+/// One side of a box: the range of a variable, and how many nodes are along it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Axis {
     /// The smallest value of the variable.

@@ -65,10 +65,10 @@ def predict(
     rto_ms: the smallest retransmission timeout. Default: that of the model.
     profile: how SCTP finds losses in the model ``resequencing``: ``signalling`` or ``rfc9260``.
     tolerance: how far a mean may be from that of the model ``resequencing``, as a share of it. With one, 0.01 say, a few
-        hundred points are worked out and the others interpolated, so that a million take less than a second where the
-        model is smooth. Seventy of the points in each part are compared with the model and have to be within half of
-        the tolerance, or the part is cut; that none of the others is farther away than all of it is likely, not proven.
-        Default: each point is worked out, in some milliseconds.
+        hundred points are worked out and the others interpolated: a million take half a second where ranges are moderate.
+        Seventy of the points in each part are compared with the model and have to be within half of the tolerance, or the
+        part is cut; that no other is farther away than all of it is likely, not proven. Default: each point is worked
+        out, in a millisecond or so.
 
     The result is a float for numbers and an array for arrays; infinite where the model has no finite mean.
     Raises ModelError for what is no path, no load or no transport, with the index of the point.
