@@ -22,7 +22,7 @@ use virtual_time::Instant;
 
 fn main() {
     println!(
-        "| octets | RTT | `signalling` | ten packets at first | and buffers that grow | TCP | over what stands: `signalling` | ten packets | and buffers | TCP |"
+        "| octets | RTT | `signalling` | ten packets at first | and as TCP | TCP | over what stands: `signalling` | ten packets | and as TCP | TCP |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for octets in [10_000, 1_000_000, 10_000_000] {
@@ -46,9 +46,10 @@ fn ten_packets() -> AssociationConfig {
     config
 }
 
-/// The same with buffers that grow to as much as Linux lets those of TCP grow to.
+/// The same with buffers that grow to as much as Linux lets those of TCP grow to, and packets as long as TCP's.
 fn growing() -> AssociationConfig {
     let mut config = ten_packets();
+    config.path_mtu.bytes = 1500;
     config.buffers.grown_bytes = Some(6 << 20);
     config
 }
