@@ -117,9 +117,8 @@ impl<P: Clone> Link<P> {
         if is_lost {
             return self.dropped(number, DropReason::Loss);
         }
-        let Some(departure) =
-            self.serialiser.admit(now, wire_bytes, &self.impairments, self.dice.queue(number))
-        else {
+        let draw = || self.dice.queue(number);
+        let Some(departure) = self.serialiser.admit(now, wire_bytes, &self.impairments, draw) else {
             return self.dropped(number, DropReason::QueueFull);
         };
         let original = self.on_the_way(now, departure, number, wire_bytes, packet);
@@ -152,7 +151,7 @@ impl<P: Clone> Link<P> {
     /// Sends a copy behind the original, if the queue has room for it.
     fn send_copy(&mut self, now: Instant, departure: Instant, original: &Delivery<P>) {
         self.stats.duplicated += 1;
-        let draw = self.dice.queue_copy(original.number);
+        let draw = || self.dice.queue_copy(original.number);
         match self.serialiser.admit(now, original.wire_bytes, &self.impairments, draw) {
             Some(copy_departure) => {
                 let mut copy = original.clone();

@@ -21,13 +21,14 @@ pub(super) struct Serialiser {
 }
 
 impl Serialiser {
-    /// Returns when the last bit of the packet has left, or `None` when the queue has no room for it.
+    /// Returns when the last bit of the packet has left, or `None` when the queue has no room for it. `draw` is asked where a
+    /// discipline drops at random.
     pub(super) fn admit(
         &mut self,
         now: Instant,
         wire_bytes: u64,
         impairments: &Impairments,
-        draw: u64,
+        draw: impl FnOnce() -> u64,
     ) -> Option<Instant> {
         let Some(rate) = impairments.rate else { return Some(now) };
         self.forget_started(now);
@@ -62,14 +63,14 @@ impl Serialiser {
         start: Instant,
         service: Duration,
         limit: QueueLimit,
-        draw: u64,
+        draw: impl FnOnce() -> u64,
     ) -> bool {
         let waiting = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
         match limit {
             QueueLimit::Packets(_) | QueueLimit::Bytes(_) => false,
             QueueLimit::Red(red) => {
                 let idle = now.since(self.busy_until.min(now));
-                self.red.drops(red, waiting, idle, service, draw)
+                self.red.drops(red, waiting, idle, service, draw())
             }
             QueueLimit::CoDel(codel) => self.codel.drops(codel, start, start.since(now), waiting),
         }
