@@ -1,7 +1,6 @@
 //! A distribution of delays in memory that does not grow with their number, and what quantiles it gives.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
@@ -14,9 +13,8 @@ use hdrhistogram::Histogram;
 pub struct Spread {
     /// The histogram of delays, in microseconds.
     histogram: Histogram<u64>,
-    /// The sum by which delays exceed the low edge of their interval, in nanoseconds, by that edge in
-    /// microseconds.
-    above_ns: BTreeMap<u64, u64>,
+    /// The sum by which delays exceed the low edge of their interval, in nanoseconds, by the number of the interval.
+    above_ns: Vec<u64>,
     max: Duration,
 }
 
@@ -26,7 +24,7 @@ impl Spread {
     #[allow(clippy::expect_used, reason = "one to five digits are always possible")]
     pub fn new() -> Self {
         let histogram = Histogram::new(DIGITS).expect("three digits");
-        Self { histogram, above_ns: BTreeMap::new(), max: Duration::ZERO }
+        Self { histogram, above_ns: Vec::new(), max: Duration::ZERO }
     }
 
     /// Adds a delay to the distribution.
@@ -34,9 +32,12 @@ impl Spread {
         let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
         // It grows as need be.
         let _ = self.histogram.record(micros);
-        let edge = self.histogram.lowest_equivalent(micros);
-        let above = delay.saturating_sub(Duration::from_micros(edge));
-        *self.above_ns.entry(edge).or_default() += u64::try_from(above.as_nanos()).unwrap_or(u64::MAX);
+        let Interval { number, edge_micros } = Interval::of(micros);
+        if number >= self.above_ns.len() {
+            self.above_ns.resize(number + 1, 0);
+        }
+        let above = delay.saturating_sub(Duration::from_micros(edge_micros));
+        self.above_ns[number] += u64::try_from(above.as_nanos()).unwrap_or(u64::MAX);
         self.max = self.max.max(delay);
     }
 
@@ -44,8 +45,10 @@ impl Spread {
     pub fn add(&mut self, other: &Self) {
         // Both grow as need be.
         let _ = self.histogram.add(&other.histogram);
-        for (edge, above) in &other.above_ns {
-            *self.above_ns.entry(*edge).or_default() += above;
+        let intervals = self.above_ns.len().max(other.above_ns.len());
+        self.above_ns.resize(intervals, 0);
+        for (all, above) in self.above_ns.iter_mut().zip(&other.above_ns) {
+            *all += above;
         }
         self.max = self.max.max(other.max);
     }
@@ -92,9 +95,30 @@ impl Spread {
 
     /// Returns the mean of the delays in the interval of `micros`.
     fn mean_ms(&self, micros: u64) -> f64 {
-        let edge = self.histogram.lowest_equivalent(micros);
-        let above = self.above_ns.get(&edge).copied().unwrap_or(0);
-        edge as f64 / 1e3 + above as f64 / self.histogram.count_at(micros).max(1) as f64 / 1e6
+        let Interval { number, edge_micros } = Interval::of(micros);
+        let above = self.above_ns.get(number).copied().unwrap_or(0);
+        edge_micros as f64 / 1e3 + above as f64 / self.histogram.count_at(micros).max(1) as f64 / 1e6
+    }
+}
+
+/// An interval of delays that count as one: as the histogram has them with three digits.
+struct Interval {
+    /// The number of intervals before it.
+    number: usize,
+    /// The shortest of its delays.
+    edge_micros: u64,
+}
+
+impl Interval {
+    /// Returns the interval of a delay of `micros` microseconds.
+    fn of(micros: u64) -> Self {
+        // Below twice this number each microsecond is one; above, each doubling has so many.
+        let width = (u64::BITS - micros.leading_zeros()).saturating_sub(PER_DOUBLING.ilog2() + 1);
+        let number = u64::from(width) * PER_DOUBLING + (micros >> width);
+        Self {
+            number: usize::try_from(number).unwrap_or(usize::MAX),
+            edge_micros: (micros >> width) << width,
+        }
     }
 }
 
@@ -109,6 +133,8 @@ const BEYOND: f64 = 5.0;
 const ROUNDING: f64 = 1e-9;
 /// Intervals are a thousandth of their delays wide.
 const DIGITS: u8 = 3;
+/// The number of intervals from one power of two to the next: the least power of two that tells a thousand apart.
+const PER_DOUBLING: u64 = 1024;
 
 #[cfg(test)]
 mod tests {
@@ -146,6 +172,19 @@ mod tests {
             assert!(delay(0).as_secs_f64() * 1e3 <= told && told <= spread.max().as_secs_f64() * 1e3);
         }
         assert_eq!(Spread::new().quantile_ms(0.5), None);
+    }
+
+    #[test]
+    fn intervals_are_those_of_the_histogram() {
+        let spread = Spread::new();
+        let mut next = 0;
+        for micros in (0..5_000).chain((5_000..40_000_000).step_by(991)) {
+            let Interval { number, edge_micros } = Interval::of(micros);
+            assert_eq!(edge_micros, spread.histogram.lowest_equivalent(micros), "{micros}");
+            assert!(number == next || number + 1 == next || micros > 5_000, "{micros}");
+            next = number + 1;
+        }
+        assert_eq!(Interval::of(u64::MAX).edge_micros, spread.histogram.lowest_equivalent(u64::MAX));
     }
 
     #[test]
