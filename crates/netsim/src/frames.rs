@@ -13,7 +13,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Takes a frame out of the store, with an empty payload and one reference.
+    /// Takes a frame out of the store, with an empty payload and no reference.
     pub(crate) fn claim(&mut self) -> FrameId {
         self.free.pop().unwrap_or_else(|| {
             self.slots.push(Frame::default());

@@ -15,14 +15,13 @@ use virtual_time::Instant;
 
 use crate::capture::{Capture, CaptureError, CapturePoint, CaptureScope};
 use crate::counters::Counters;
-use crate::frames::Frames;
+use crate::frames::{FrameId, Frames};
 use crate::host::{Host, Protocol};
 use crate::id::{Direction, HostId, LaneId, LinkId};
-use crate::queue::{Alarm, Due, Event, EventQueue};
+use crate::queue::{Due, EventQueue, Seat};
 use crate::trace::TraceHash;
 use routing::Router;
 use topology::{Interface, Lane};
-use traffic::Buffers;
 
 use crate::routes::AddressTable;
 
@@ -44,7 +43,10 @@ pub struct World<H> {
     interfaces: Vec<Interface>,
     lanes: Vec<Lane>,
     frames: Frames,
-    buffers: Buffers,
+    /// The frame that the next packet is written into.
+    blank: FrameId,
+    /// A packet with its flipped bit.
+    damaged: Vec<u8>,
     trace: TraceHash,
     counters: Counters,
     captures: Vec<Capture>,
@@ -55,6 +57,8 @@ impl<H: Host> World<H> {
     /// Creates an empty world at [`Instant::EPOCH`]. Equal seeds, topologies and hosts give equal runs.
     #[must_use]
     pub fn new(seed: u64) -> Self {
+        let mut frames = Frames::default();
+        let blank = frames.claim();
         Self {
             seed,
             now: Instant::EPOCH,
@@ -63,8 +67,9 @@ impl<H: Host> World<H> {
             routers: Vec::new(),
             interfaces: Vec::new(),
             lanes: Vec::new(),
-            frames: Frames::default(),
-            buffers: Buffers::default(),
+            frames,
+            blank,
+            damaged: Vec::new(),
             trace: TraceHash::new(seed),
             counters: Counters::default(),
             captures: Vec::new(),
@@ -116,7 +121,7 @@ impl<H: Host> World<H> {
 
     /// Returns when the next event will happen if nobody interferes; `None`: never.
     pub fn next_event_at(&mut self) -> Option<Instant> {
-        self.next_event().map(|event| event.at)
+        self.next_event().map(|(at, _)| at)
     }
 
     /// Changes a host, then takes out the packets it has to send and reads its timer.
@@ -129,6 +134,7 @@ impl<H: Host> World<H> {
     /// Takes out the packets the host has to send and reads its timer; needed after [`host_mut`](World::host_mut).
     pub fn wake(&mut self, id: HostId) {
         self.drain(id);
+        self.arm_host(id);
     }
 
     /// Returns the host with this number.
@@ -221,63 +227,50 @@ impl<H: Host> World<H> {
     }
 
     fn step_until(&mut self, deadline: Instant) -> Option<Instant> {
-        let event = self.next_event().filter(|event| event.at <= deadline)?;
-        self.queue.pop();
-        self.now = event.at;
-        match event.due {
+        let (at, seat) = self.next_event()?;
+        if at > deadline {
+            return None;
+        }
+        self.now = at;
+        match self.queue.who(seat) {
             Due::Host(id) => self.time_out(id),
             Due::Lane(id) => self.unload(id),
         }
-        Some(self.now)
+        Some(at)
     }
 
-    /// Returns the next event that is really due, left at the top of the queue. Those above it that are stale
-    /// go, and hosts whose timers have moved are armed anew.
-    fn next_event(&mut self) -> Option<Event> {
+    /// Returns the next event that is really due, left at the top of the queue: hosts whose timers have moved are armed
+    /// anew.
+    fn next_event(&mut self) -> Option<(Instant, Seat)> {
         loop {
-            let event = self.queue.peek()?;
-            match self.standing(&event) {
-                Standing::Due => return Some(event),
-                Standing::Stale => self.queue.pop(),
-                Standing::Moved(id) => {
-                    self.queue.pop();
-                    self.hosts[id.0].alarm.disarm();
-                    self.arm_host(id);
-                }
+            let (at, seat) = self.queue.first()?;
+            let due = match self.queue.who(seat) {
+                Due::Host(id) => self.hosts[id.0].due,
+                Due::Lane(_) => Some(at),
+            };
+            if due.is_some_and(|due| due <= at) {
+                return Some((at, seat));
             }
-        }
-    }
-
-    fn standing(&self, event: &Event) -> Standing {
-        match event.due {
-            Due::Host(id) => {
-                let slot = &self.hosts[id.0];
-                if !slot.alarm.is_for(event) {
-                    Standing::Stale
-                } else if slot.host.poll_timeout().is_some_and(|due| due <= event.at) {
-                    Standing::Due
-                } else {
-                    Standing::Moved(id)
-                }
-            }
-            Due::Lane(id) if self.lanes[id.0].alarm.is_for(event) => Standing::Due,
-            Due::Lane(_) => Standing::Stale,
+            self.queue.rearm(seat, due);
         }
     }
 
     fn time_out(&mut self, id: HostId) {
-        let slot = &mut self.hosts[id.0];
-        slot.alarm.disarm();
-        slot.host.handle_timeout(self.now);
+        self.hosts[id.0].host.handle_timeout(self.now);
         self.counters.events += 1;
         self.counters.timeouts += 1;
         self.drain(id);
+        let slot = &mut self.hosts[id.0];
+        slot.due = slot.host.poll_timeout();
+        self.queue.rearm(slot.seat, slot.due.map(|due| due.max(self.now)));
     }
 
+    /// Reads the timer of a host that is at rest.
     fn arm_host(&mut self, id: HostId) {
         let slot = &mut self.hosts[id.0];
-        if let Some(due) = slot.host.poll_timeout() {
-            self.queue.arm(&mut slot.alarm, due.max(self.now), Due::Host(id));
+        slot.due = slot.host.poll_timeout();
+        if let Some(due) = slot.due {
+            self.queue.arm(slot.seat, due.max(self.now));
         }
     }
 }
@@ -317,20 +310,13 @@ pub enum Ended {
     Idle,
 }
 
-/// The worth of an entry at the top of the queue.
-enum Standing {
-    Due,
-    /// The entry counts no more, because another one was made for the same host or link.
-    Stale,
-    /// The host's timer is later now, or off.
-    Moved(HostId),
-}
-
 /// A host and what the world knows about it.
 #[derive(Debug)]
 struct HostSlot<H> {
     host: H,
-    alarm: Alarm,
+    seat: Seat,
+    /// The time for which its timer is set.
+    due: Option<Instant>,
     /// The addresses of the host, and the interface that has each.
     addresses: AddressTable,
     /// The addresses it can reach, and its interface that leads to each.

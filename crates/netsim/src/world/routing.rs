@@ -80,7 +80,8 @@ impl<H: Host> World<H> {
         }
     }
 
-    /// One packet at the far end of a link, where a router is.
+    /// One packet at the far end of a link, where a router is. In a function of its own: worlds without routers are many.
+    #[inline(never)]
     pub(super) fn forward(&mut self, lane_id: LaneId, router: RouterId, delivery: &Delivery<FrameId>) {
         let mut id = delivery.packet;
         if let Some(bit) = delivery.flipped_bit {

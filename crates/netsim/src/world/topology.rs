@@ -8,7 +8,7 @@ use super::{HostSlot, World};
 use crate::frames::FrameId;
 use crate::host::Host;
 use crate::id::{Direction, HostId, InterfaceId, LaneId, LinkId, Node};
-use crate::queue::Alarm;
+use crate::queue::{Due, Seat};
 use crate::routes::AddressTable;
 
 impl<H: Host> World<H> {
@@ -23,7 +23,8 @@ impl<H: Host> World<H> {
         let id = HostId(self.hosts.len());
         let host = make(id, self.entropy(id));
         let (addresses, neighbours) = (AddressTable::default(), AddressTable::default());
-        self.hosts.push(HostSlot { host, alarm: Alarm::default(), addresses, neighbours });
+        let seat = self.queue.seat(Due::Host(id));
+        self.hosts.push(HostSlot { host, seat, due: None, addresses, neighbours });
         self.arm_host(id);
         id
     }
@@ -75,9 +76,10 @@ impl<H: Host> World<H> {
             }
         }
         let id = LinkId(self.lanes.len() / 2);
-        let request = self.lane(id, Direction::Request, spec.request, b)?;
-        let response = self.lane(id, Direction::Response, spec.response, a)?;
-        self.lanes.extend([request, response]);
+        let request = self.link(id, Direction::Request, spec.request)?;
+        let response = self.link(id, Direction::Response, spec.response)?;
+        self.add_lane(request, b);
+        self.add_lane(response, a);
         self.attach(a, b, LaneId::new(id, Direction::Request));
         self.attach(b, a, LaneId::new(id, Direction::Response));
         Ok(id)
@@ -135,25 +137,24 @@ impl<H: Host> World<H> {
         entropy
     }
 
-    fn lane(
+    fn link(
         &self,
         link: LinkId,
         direction: Direction,
         impairments: Impairments,
-        to: InterfaceId,
-    ) -> Result<Lane, InvalidImpairments> {
+    ) -> Result<netem::Link<FrameId>, InvalidImpairments> {
         let label = match direction {
             Direction::Request => "link/request",
             Direction::Response => "link/response",
         };
         let seed = derive_indexed_seed(self.seed, label, number(link.0));
-        Ok(Lane {
-            link: netem::Link::new(impairments, seed)?,
-            alarm: Alarm::default(),
-            state: LinkState::Up,
-            interface: to,
-            node: self.interfaces[to.0].node,
-        })
+        netem::Link::new(impairments, seed)
+    }
+
+    fn add_lane(&mut self, link: netem::Link<FrameId>, to: InterfaceId) {
+        let seat = self.queue.seat(Due::Lane(LaneId(self.lanes.len())));
+        let node = self.interfaces[to.0].node;
+        self.lanes.push(Lane { link, seat, state: LinkState::Up, interface: to, node });
     }
 
     /// Lets `from` send on `lane`, and its host know whom it reaches there.
@@ -247,7 +248,7 @@ pub(super) struct Interface {
 #[derive(Debug)]
 pub(super) struct Lane {
     pub(super) link: netem::Link<FrameId>,
-    pub(super) alarm: Alarm,
+    pub(super) seat: Seat,
     pub(super) state: LinkState,
     /// The interface where packets arrive.
     pub(super) interface: InterfaceId,

@@ -3,45 +3,44 @@
 use std::mem;
 use std::net::IpAddr;
 
-use netem::{Delivery, DropReason, Verdict};
+use netem::{Delivery, DropReason, FlippedBit, Verdict};
 
+use super::topology::Lane;
 use super::{FIRST_PACKETS, KeptPacket, KeptPackets, LinkState, World};
 use crate::capture::CapturePoint;
 use crate::frames::{Frame, FrameId};
 use crate::host::{Host, Outgoing, Packet, Protocol};
 use crate::id::{HostId, LaneId, Node};
-use crate::queue::Due;
 use crate::trace::{Fate, digest};
 
 impl<H: Host> World<H> {
-    /// Takes out everything the host has to send now, then reads its timer.
+    /// Takes out everything the host has to send now.
     pub(super) fn drain(&mut self, id: HostId) {
-        let mut buffer = mem::take(&mut self.buffers.transmit);
-        while let Some(outgoing) = self.hosts[id.0].host.poll_transmit(self.now, &mut buffer) {
-            self.transmit(id, &outgoing, &mut buffer);
-            buffer.clear();
+        loop {
+            let payload = &mut self.frames.frame_mut(self.blank).payload;
+            let Some(outgoing) = self.hosts[id.0].host.poll_transmit(self.now, payload) else { return };
+            self.transmit(id, &outgoing);
         }
-        self.buffers.transmit = buffer;
-        self.arm_host(id);
     }
 
-    /// Sends what one `poll_transmit` appended: one packet, or several of equal size.
-    fn transmit(&mut self, id: HostId, outgoing: &Outgoing, buffer: &mut Vec<u8>) {
-        buffer.truncate(outgoing.len);
+    /// Sends what one `poll_transmit` wrote: one packet, or several of equal size.
+    fn transmit(&mut self, id: HostId, outgoing: &Outgoing) {
         let route = self.route(id, outgoing);
+        let frame = mem::replace(&mut self.blank, self.frames.claim());
+        let written = &mut self.frames.frame_mut(frame).payload;
+        written.truncate(outgoing.len);
         match outgoing.segment_bytes {
-            Some(segment_bytes) if segment_bytes > 0 && segment_bytes < buffer.len() => {
-                for segment in buffer.chunks(segment_bytes) {
+            Some(segment_bytes) if segment_bytes > 0 && segment_bytes < written.len() => {
+                let whole = mem::take(written);
+                for segment in whole.chunks(segment_bytes) {
                     let frame = self.frames.claim();
                     self.frames.frame_mut(frame).payload.extend_from_slice(segment);
                     self.send(frame, outgoing, route);
                 }
+                self.frames.frame_mut(frame).payload = whole;
+                self.frames.release(frame);
             }
-            Some(_) | None => {
-                let frame = self.frames.claim();
-                mem::swap(&mut self.frames.frame_mut(frame).payload, buffer);
-                self.send(frame, outgoing, route);
-            }
+            Some(_) | None => self.send(frame, outgoing, route),
         }
     }
 
@@ -86,7 +85,9 @@ impl<H: Host> World<H> {
         } else {
             self.offer(id, route.lane, wire_bytes)
         };
-        self.note_departure(id, route.lane, fate);
+        if fate.is_some() || !self.captures.is_empty() {
+            self.note_departure(id, route.lane, fate);
+        }
     }
 
     /// Traces, counts and frees what did not get onto the link.
@@ -113,7 +114,7 @@ impl<H: Host> World<H> {
         }
         self.frames.frame_mut(id).references += lane.link.in_flight() - before;
         if let Some(due) = lane.link.poll_timeout() {
-            self.queue.arm(&mut lane.alarm, due, Due::Lane(lane_id));
+            self.queue.arm(lane.seat, due);
         }
         None
     }
@@ -121,10 +122,9 @@ impl<H: Host> World<H> {
     /// Hands every packet that is due at the far end of a link to the host there, then lets that host answer.
     pub(super) fn unload(&mut self, id: LaneId) {
         let mut changed = None;
-        self.lanes[id.0].alarm.disarm();
+        let Lane { node, seat, .. } = self.lanes[id.0];
         while let Some(delivery) = self.lanes[id.0].link.poll_deliver(self.now) {
             self.counters.events += 1;
-            let node = self.lanes[id.0].node;
             match node {
                 Node::Host(host) => {
                     if self.arrive(id, host, &delivery) == Fate::Delivered {
@@ -134,12 +134,10 @@ impl<H: Host> World<H> {
                 Node::Router(router) => self.forward(id, router, &delivery),
             }
         }
-        let lane = &mut self.lanes[id.0];
-        if let Some(due) = lane.link.poll_timeout() {
-            self.queue.arm(&mut lane.alarm, due, Due::Lane(id));
-        }
+        self.queue.rearm(seat, self.lanes[id.0].link.poll_timeout());
         if let Some(host) = changed {
             self.drain(host);
+            self.arm_host(host);
         }
     }
 
@@ -150,12 +148,7 @@ impl<H: Host> World<H> {
         let frame = self.frames.frame(delivery.packet);
         let (payload, digest) = match delivery.flipped_bit {
             None => (frame.payload.as_slice(), frame.digest),
-            Some(bit) => {
-                // The frame may be shared with a copy that is still under way.
-                self.buffers.damaged.clone_from(&frame.payload);
-                bit.apply(&mut self.buffers.damaged);
-                (self.buffers.damaged.as_slice(), digest(&self.buffers.damaged))
-            }
+            Some(bit) => damage(&frame.payload, bit, &mut self.damaged),
         };
         let is_udp = matches!(frame.protocol, Protocol::Udp { .. });
         let fate = if lane.state == LinkState::Down {
@@ -169,10 +162,8 @@ impl<H: Host> World<H> {
         };
         self.trace.record(self.now, Some(lane_id), fate, frame.wire_bytes(), digest);
         self.counters.count(fate);
-        if !self.captures.is_empty() {
-            for capture in &mut self.captures {
-                capture.record(CapturePoint::Arrival, self.now, lane_id, frame, payload, fate);
-            }
+        for capture in &mut self.captures {
+            capture.record(CapturePoint::Arrival, self.now, lane_id, frame, payload, fate);
         }
         if fate == Fate::Delivered {
             let (source, destination) = (frame.source, frame.destination);
@@ -195,6 +186,7 @@ impl<H: Host> World<H> {
     }
 
     /// Keeps the packet, if asked for, unless it only went on.
+    #[cold]
     fn keep_lost(&mut self, id: FrameId, fate: Fate) {
         let Some(KeptPackets { lost, .. }) = self.kept.as_mut().filter(|_| fate != Fate::Forwarded) else {
             return;
@@ -202,12 +194,22 @@ impl<H: Host> World<H> {
         lost.push(KeptPacket::of(self.frames.frame(id)));
     }
 
+    #[cold]
     fn capture_frame(&mut self, point: CapturePoint, lane: LaneId, id: FrameId, fate: Fate) {
         let frame = self.frames.frame(id);
         for capture in &mut self.captures {
             capture.record(point, self.now, lane, frame, &frame.payload, fate);
         }
     }
+}
+
+/// Copies a packet and flips a bit of the copy; its octets and their digest. The packet itself may be shared with a copy that
+/// is still under way.
+#[cold]
+fn damage<'a>(packet: &[u8], bit: FlippedBit, copy: &'a mut Vec<u8>) -> (&'a [u8], u64) {
+    packet.clone_into(copy);
+    bit.apply(copy);
+    (copy, digest(copy))
 }
 
 const fn fate_of(reason: DropReason) -> Fate {
@@ -223,15 +225,6 @@ const fn fate_of(reason: DropReason) -> Fate {
 struct Route {
     lane: LaneId,
     source: IpAddr,
-}
-
-/// Memory that is used again and again.
-#[derive(Debug, Default)]
-pub(super) struct Buffers {
-    /// The buffer that hosts write packets into.
-    transmit: Vec<u8>,
-    /// A packet with its flipped bit.
-    damaged: Vec<u8>,
 }
 
 /// The longest IP packet: the length field of RFC 791 §3.1 includes the header; IPv6 without jumbograms is held to
