@@ -52,6 +52,12 @@ impl Host for Station {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        // Where there is only one, it is the one whose time has come.
+        if let [seat] = &mut *self.ends {
+            seat.end.handle_timeout(now);
+            seat.is_touched = true;
+            return;
+        }
         for seat in &mut self.ends {
             if seat.end.poll_timeout().is_some_and(|due| due <= now) {
                 seat.end.handle_timeout(now);
@@ -62,10 +68,12 @@ impl Host for Station {
 
     fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Outgoing> {
         for (index, seat) in self.ends.iter_mut().enumerate().filter(|(_, seat)| seat.is_touched) {
-            if let Some(outgoing) = seat.end.poll_transmit(now, buffer) {
+            if let Some(mut outgoing) = seat.end.poll_transmit(now, buffer) {
                 self.sent_last = index;
-                let source = outgoing.source.or_else(|| seat.addresses.first().copied());
-                return Some(Outgoing { source, ..outgoing });
+                if outgoing.source.is_none() {
+                    outgoing.source = seat.addresses.first().copied();
+                }
+                return Some(outgoing);
             }
             seat.is_touched = false;
         }

@@ -1,8 +1,9 @@
 //! The sending side of a flow: messages as they fall due, or octets without pause; responses timed as they come. What a
 //! message says is its number and time, or what the script of its workload wants.
 
+use core::cmp::Reverse;
 use core::time::Duration;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use bytes::Bytes;
 use virtual_time::Instant;
@@ -48,7 +49,7 @@ pub(crate) struct Client {
     /// The messages of each lane that are due and not taken by the transport.
     lanes: Vec<Waiting>,
     /// The first message of every lane that has one and is not blocked: number and lane.
-    heads: BTreeSet<(u64, u16)>,
+    heads: BinaryHeap<Reverse<(u64, u16)>>,
     answered: u64,
     /// The number of messages that came and answered nothing.
     strange: u64,
@@ -111,7 +112,7 @@ impl Client {
             coming: None,
             drawn: 0,
             lanes,
-            heads: BTreeSet::new(),
+            heads: BinaryHeap::new(),
             answered: 0,
             strange: 0,
             responses: Delays::new(),
@@ -223,13 +224,13 @@ impl Client {
         let lane = &mut self.lanes[usize::from(pending.lane)];
         lane.messages.push_back(pending);
         if lane.messages.len() == 1 && !lane.is_blocked {
-            self.heads.insert((pending.number, pending.lane));
+            self.heads.push(Reverse((pending.number, pending.lane)));
         }
     }
 
     /// Returns the next message for the transport; [`defer`](Self::defer) gives it back.
     pub(crate) fn poll_message(&mut self) -> Option<Pending> {
-        let (_, lane) = self.heads.pop_first()?;
+        let Reverse((_, lane)) = self.heads.pop()?;
         let pending = self.lanes[usize::from(lane)].messages.pop_front()?;
         self.show_head(lane);
         Some(pending)
@@ -238,7 +239,7 @@ impl Client {
     fn show_head(&mut self, lane: u16) {
         let waiting = &self.lanes[usize::from(lane)];
         if let Some(head) = waiting.messages.front().filter(|_| !waiting.is_blocked) {
-            self.heads.insert((head.number, lane));
+            self.heads.push(Reverse((head.number, lane)));
         }
     }
 
@@ -300,8 +301,8 @@ impl Client {
     /// The transport has no room on the message's lane.
     pub(crate) fn defer(&mut self, pending: Pending) {
         let waiting = &mut self.lanes[usize::from(pending.lane)];
-        if let Some(head) = waiting.messages.front() {
-            self.heads.remove(&(head.number, pending.lane));
+        if !waiting.messages.is_empty() {
+            self.heads.retain(|Reverse((_, lane))| *lane != pending.lane);
         }
         waiting.messages.push_front(pending);
         waiting.is_blocked = true;
@@ -428,6 +429,10 @@ impl Client {
     /// Returns whether nothing more is to come: with `completed` messages answered or delivered all are, or the time to wait is
     /// over. Bulk has no end of its own.
     pub(crate) fn is_finished(&self, now: Instant, completed: u64) -> bool {
+        // Asked for after every event: mostly there is another message.
+        if self.coming.is_some() {
+            return false;
+        }
         if self.start.is_none() && self.failure.is_none() {
             // A session that nobody opens.
             let patience = self.plan.duration.saturating_add(self.plan.drain);
