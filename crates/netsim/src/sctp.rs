@@ -135,7 +135,7 @@ impl<A: Application> Host for SctpHost<A> {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if self.endpoint.poll_timeout().is_some_and(|due| due <= now) {
+        if self.endpoint.next_timeout().is_some_and(|due| due <= now) {
             self.endpoint.handle_timeout(now);
         }
         if self.application.poll_timeout().is_some_and(|due| due <= now) {
@@ -164,7 +164,7 @@ impl<A: Application> Host for SctpHost<A> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        match (self.endpoint.poll_timeout(), self.application.poll_timeout()) {
+        match (self.endpoint.next_timeout(), self.application.poll_timeout()) {
             (Some(endpoint), Some(application)) => Some(endpoint.min(application)),
             (endpoint, application) => endpoint.or(application),
         }

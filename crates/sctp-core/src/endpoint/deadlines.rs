@@ -55,6 +55,18 @@ impl Deadlines {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
+    /// Returns whose time is next, and the time after it.
+    pub(super) fn first(&self) -> Option<(SlotKey, Option<Instant>)> {
+        let [Reverse((_, place)), others @ ..] = self.heap.as_slice() else { return None };
+        // In a heap the second is one of the two below the first.
+        let after_it = match others {
+            [] => None,
+            [Reverse((one, _))] => Some(*one),
+            [Reverse((one, _)), Reverse((other, _)), ..] => Some(*one.min(other)),
+        };
+        Some((*place, after_it))
+    }
+
     /// Takes the next one that has come.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<(Instant, SlotKey)> {
         self.next().filter(|at| *at <= now)?;

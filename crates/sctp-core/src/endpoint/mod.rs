@@ -271,6 +271,17 @@ impl Endpoint {
         }
     }
 
+    /// Returns when [`handle_timeout`](Self::handle_timeout) has something to do at the earliest. It is never before
+    /// [`poll_timeout`](Self::poll_timeout), which keeps the time of a timer that was stopped until that has come, so that a
+    /// driver need not set its own timer anew with every packet. For drivers to whom a call for nothing costs more than that.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        match self.sources.newcomers.next_deadline() {
+            None => self.table.next_deadline(),
+            Some(newcomer) => Some(self.table.next_deadline().map_or(newcomer, |due| due.min(newcomer))),
+        }
+    }
+
     /// Returns the next thing a user should know.
     #[inline]
     pub fn poll_event(&mut self) -> Option<(AssociationId, Event)> {

@@ -237,6 +237,16 @@ impl AssociationTable {
         due
     }
 
+    /// Returns the next deadline. That of the association whose time is next in the heap may have moved since, or be off.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        let (place, after_it) = self.deadlines.first()?;
+        let first = self.associations.get(place.slot).filter(|entry| entry.generation == place.generation);
+        match (first.and_then(|entry| entry.association.poll_timeout()), after_it) {
+            (Some(its), Some(after_it)) => Some(its.min(after_it)),
+            (its, after_it) => its.or(after_it),
+        }
+    }
+
     pub(super) fn rearm(&mut self, slot: usize) {
         if let Some(due) = self.associations.get_mut(slot).and_then(Entry::closer_deadline) {
             self.arm(slot, due);

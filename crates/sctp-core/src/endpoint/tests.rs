@@ -98,3 +98,27 @@ fn robustness_40_many_associations_that_end_at_once_cost_each_as_much_as_one() {
     assert_eq!((end.table.turns.sendable.len(), end.table.turns.eventful.len()), (0, 0));
     assert!(end.table.deadlines.len() <= 16, "{}", end.table.deadlines.len());
 }
+
+#[test]
+fn the_next_timeout_leaves_out_timers_that_were_stopped_and_misses_none_that_runs() {
+    let mut config = AssociationConfig::default();
+    config.heartbeat.interval = None;
+    let mut ends = [endpoint(config.clone(), 10), endpoint(config, 10)];
+    let mut now = Instant::from_millis(1);
+    let id = ends[0].connect(now, &[at(2)], port(), AssociationConfig::default()).unwrap();
+    exchange(now, &mut ends);
+    let (kept, next) = (ends[0].poll_timeout(), ends[0].next_timeout());
+    assert!(kept.is_some() && next.is_none_or(|next| Some(next) > kept), "{kept:?} {next:?}");
+
+    ends[0].send(now, id, Message::ordered(sctp_wire::StreamId::new(0), vec![0; 100])).unwrap();
+    let mut lost = Vec::new();
+    while ends[0].poll_transmit(now, &mut lost).is_some() {}
+    let mut again = Vec::new();
+    while ends[0].poll_transmit(now, &mut again).is_none() {
+        let next = ends[0].next_timeout().unwrap();
+        assert!(next > now && Some(next) >= ends[0].poll_timeout(), "{now:?} {next:?}");
+        now = next;
+        ends[0].handle_timeout(now);
+    }
+    assert!(again.len() >= 100 && now < Instant::from_millis(4_001), "{now:?}");
+}
