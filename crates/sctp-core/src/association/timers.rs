@@ -47,6 +47,33 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
+    /// Returns the place that the timer has of its own, if it is one of [`FREQUENT`].
+    #[inline]
+    const fn place(self) -> Option<usize> {
+        match self {
+            Self::SackDelay => Some(0),
+            Self::Reordering => Some(1),
+            Self::T3Rtx(PathIndex::FIRST) => Some(2),
+            Self::TailLossProbe(PathIndex::FIRST) => Some(3),
+            Self::T1Init
+            | Self::T1Cookie
+            | Self::T2Shutdown
+            | Self::T4Asconf
+            | Self::T5ShutdownGuard
+            | Self::WindowProbe
+            | Self::Lifetime
+            | Self::ForwardTsn
+            | Self::Reconfiguration
+            | Self::T3Rtx(_)
+            | Self::TailLossProbe(_)
+            | Self::PathMtu(_)
+            | Self::Pacing(_)
+            | Self::Heartbeat(_)
+            | Self::Autoclose
+            | Self::Persist => None,
+        }
+    }
+
     /// Returns a bit for each kind, the same for all paths.
     #[inline]
     const fn kind(self) -> u32 {
@@ -74,22 +101,32 @@ impl Timer {
     }
 }
 
-/// The running timers. Few at a time, so a list beats a heap: nothing is allocated and nothing sorted.
+/// The running timers. Few at a time, so a list beats a heap: nothing is allocated and nothing sorted. Those that packets of
+/// data start and stop on the first path, which mostly is the only one, have places of their own, and are not looked for.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    running: SmallVec<[(Timer, Instant); 4]>,
-    /// The kinds of those, one bit each: most timers that are stopped or asked for do not run.
+    frequent: [Option<Instant>; FREQUENT.len()],
+    others: SmallVec<[(Timer, Instant); 2]>,
+    /// The kinds of the others, one bit each: most timers that are stopped or asked for do not run.
     kinds: u32,
     /// The earliest time a timer was started for or moved closer to: the time to wake up may have to be moved.
     closest: Option<Instant>,
 }
 
+/// The timers that have places of their own.
+const FREQUENT: [Timer; 4] = [
+    Timer::SackDelay,
+    Timer::Reordering,
+    Timer::T3Rtx(PathIndex::FIRST),
+    Timer::TailLossProbe(PathIndex::FIRST),
+];
+
 impl Timers {
     /// Starts a timer, or sets it to another time.
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
-        match self.position(timer) {
-            Some(index) => {
-                let before = core::mem::replace(&mut self.running[index].1, at);
+        match self.running_mut(timer) {
+            Some(running) => {
+                let before = core::mem::replace(running, at);
                 if at < before {
                     self.note_closer(at);
                 }
@@ -106,8 +143,13 @@ impl Timers {
     }
 
     fn start(&mut self, timer: Timer, at: Instant) {
-        self.running.push((timer, at));
-        self.kinds |= timer.kind();
+        match timer.place() {
+            Some(place) => self.frequent[place] = Some(at),
+            None => {
+                self.others.push((timer, at));
+                self.kinds |= timer.kind();
+            }
+        }
         self.note_closer(at);
     }
 
@@ -117,11 +159,20 @@ impl Timers {
     }
 
     #[inline]
+    fn running_mut(&mut self, timer: Timer) -> Option<&mut Instant> {
+        match timer.place() {
+            Some(place) => self.frequent[place].as_mut(),
+            None => self.position(timer).map(|index| &mut self.others[index].1),
+        }
+    }
+
+    /// Returns where one stands that has no place of its own.
+    #[inline]
     fn position(&self, timer: Timer) -> Option<usize> {
         if self.kinds & timer.kind() == 0 {
             return None;
         }
-        self.running.iter().position(|(running, _)| *running == timer)
+        self.others.iter().position(|(other, _)| *other == timer)
     }
 
     /// Returns the earliest time that a timer was started for or moved closer to since the last call. The timer
@@ -142,40 +193,50 @@ impl Timers {
 
     #[inline]
     pub(crate) fn stop(&mut self, timer: Timer) {
-        if let Some(index) = self.position(timer) {
+        if let Some(place) = timer.place() {
+            self.frequent[place] = None;
+        } else if let Some(index) = self.position(timer) {
             self.remove(index);
         }
     }
 
     fn remove(&mut self, index: usize) {
-        self.running.swap_remove(index);
-        self.kinds = self.running.iter().fold(0, |kinds, (timer, _)| kinds | timer.kind());
+        self.others.swap_remove(index);
+        self.kinds = self.others.iter().fold(0, |kinds, (timer, _)| kinds | timer.kind());
     }
 
     pub(crate) fn stop_all(&mut self) {
-        self.running.clear();
+        self.frequent = Default::default();
+        self.others.clear();
         self.kinds = 0;
     }
 
     #[inline]
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
-        self.position(timer).is_some()
+        self.at(timer).is_some()
     }
 
     #[inline]
     pub(crate) fn at(&self, timer: Timer) -> Option<Instant> {
-        self.position(timer).map(|index| self.running[index].1)
+        match timer.place() {
+            Some(place) => self.frequent[place],
+            None => self.position(timer).map(|index| self.others[index].1),
+        }
+    }
+
+    fn running(&self) -> impl Iterator<Item = (Timer, Instant)> {
+        let frequent = FREQUENT.into_iter().zip(self.frequent);
+        frequent.filter_map(|(timer, at)| Some((timer, at?))).chain(self.others.iter().copied())
     }
 
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.running.iter().map(|(_, at)| *at).min()
+        self.running().map(|(_, at)| at).min()
     }
 
     /// Takes the timer that ran out first; equal times in the order of [`Timer`], so that runs repeat.
     pub(crate) fn take_expired(&mut self, now: Instant) -> Option<Timer> {
-        let expired =
-            self.running.iter().filter(|(_, at)| *at <= now).min_by_key(|(timer, at)| (*at, *timer));
-        let timer = expired.map(|(timer, _)| *timer)?;
+        let expired = self.running().filter(|(_, at)| *at <= now).min_by_key(|(timer, at)| (*at, *timer));
+        let timer = expired.map(|(timer, _)| timer)?;
         self.stop(timer);
         Some(timer)
     }
@@ -183,6 +244,10 @@ impl Timers {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     const PATH: PathIndex = PathIndex::FIRST;
@@ -202,6 +267,12 @@ mod tests {
         let expired: Vec<Timer> = core::iter::from_fn(|| timers.take_expired(at(10))).collect();
         assert_eq!(expired, [Timer::Heartbeat(PATH), Timer::T1Cookie, Timer::T3Rtx(PATH)]);
         assert_eq!(timers.next(), Some(at(11)));
+    }
+
+    #[test]
+    fn each_frequent_timer_has_its_own_place() {
+        let places = FREQUENT.map(Timer::place);
+        assert_eq!(places, [Some(0), Some(1), Some(2), Some(3)]);
     }
 
     #[test]
@@ -229,6 +300,58 @@ mod tests {
         timers.set(Timer::T3Rtx(PATH), at(29));
         timers.set(Timer::SackDelay, at(31));
         assert_eq!(timers.take_closest(), Some(at(29)));
+    }
+
+    const SOME: [Timer; 8] = [
+        Timer::T2Shutdown,
+        Timer::SackDelay,
+        Timer::Reordering,
+        Timer::T3Rtx(PATH),
+        Timer::T3Rtx(PathIndex::new(1)),
+        Timer::TailLossProbe(PATH),
+        Timer::TailLossProbe(PathIndex::new(1)),
+        Timer::Heartbeat(PATH),
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn timers_with_and_without_places_of_their_own_are_as_entries_of_a_map(
+            calls in prop::collection::vec((0..5, prop::sample::select(&SOME[..]), 0..20_u64), 1..60),
+        ) {
+            let (mut timers, mut model) = (Timers::default(), BTreeMap::new());
+            for (call, timer, millis) in calls {
+                let (time, before) = (at(millis), model.get(&timer).copied());
+                let mut closest = before.is_none_or(|before| time < before).then_some(time);
+                match call {
+                    0 => {
+                        timers.set(timer, time);
+                        model.insert(timer, time);
+                    }
+                    1 => {
+                        timers.start_if_stopped(timer, time);
+                        model.entry(timer).or_insert(time);
+                        closest = closest.filter(|_| before.is_none());
+                    }
+                    2 | 3 => {
+                        timers.apply(timer, None);
+                        model.remove(&timer);
+                        closest = None;
+                    }
+                    _ => {
+                        let first = model.iter().map(|(timer, at)| (*at, *timer)).min();
+                        let expired = first.filter(|(at, _)| *at <= time).map(|(_, timer)| timer);
+                        prop_assert_eq!(timers.take_expired(time), expired);
+                        expired.map(|timer| model.remove(&timer));
+                        closest = None;
+                    }
+                }
+                prop_assert_eq!(timers.take_closest(), closest);
+                prop_assert_eq!(timers.next(), model.values().min().copied());
+                prop_assert_eq!(SOME.map(|timer| timers.at(timer)), SOME.map(|timer| model.get(&timer).copied()));
+            }
+        }
     }
 
     #[test]
