@@ -163,11 +163,11 @@ impl Receiver {
 
     #[inline(never)]
     fn set_sack_aside(&mut self, now: Instant) {
-        let stand = (self.cumulative_tsn(), self.a_rwnd());
+        let (cumulative, a_rwnd) = (self.cumulative_tsn(), self.a_rwnd());
         let blocks = self.arrived.gap_ack_blocks();
-        if self.earlier_sacks.set_aside(now, stand, blocks, self.sack.duplicates()) {
+        if self.earlier_sacks.set_aside(now, (cumulative, a_rwnd), blocks, self.sack.duplicates()) {
             self.sack.on_sent();
-            self.window.note_advertised();
+            self.window.note_advertised(a_rwnd);
         } else {
             self.sack.on_left_out();
             self.counters.note().sacks_left_out += 1;
@@ -254,10 +254,10 @@ impl Receiver {
         if !self.earlier_sacks.is_empty() {
             return self.earlier_sacks.write_first(writer);
         }
-        let duplicates = self.sack.duplicates().iter().copied();
-        writer.sack(self.cumulative_tsn(), self.a_rwnd(), self.arrived.gap_ack_blocks(), duplicates)?;
+        let (duplicates, a_rwnd) = (self.sack.duplicates().iter().copied(), self.a_rwnd());
+        writer.sack(self.cumulative_tsn(), a_rwnd, self.arrived.gap_ack_blocks(), duplicates)?;
         self.sack.on_sent();
-        self.window.note_advertised();
+        self.window.note_advertised(a_rwnd);
         Ok(())
     }
 
@@ -280,6 +280,9 @@ impl Receiver {
 
     /// Appends up to `limit` of them; gives how many there were.
     pub(crate) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) -> usize {
+        if !self.ordering.has_message() {
+            return 0;
+        }
         let before = into.len();
         self.ordering.receive_many(limit, into);
         let received = &into[before..];
@@ -336,7 +339,7 @@ impl Receiver {
     /// believes to be closed has room for a packet.
     #[inline]
     pub(crate) fn window_update_due(&self) -> bool {
-        self.window.is_update_due() || (!self.has_unread() && self.window.has_reopened())
+        self.window.is_update_due() || (self.window.has_reopened() && !self.has_unread())
     }
 
     /// Returns whether [`receive`](Self::receive) would give something.

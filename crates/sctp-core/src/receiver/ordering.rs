@@ -174,12 +174,14 @@ impl Ordering {
     /// Appends the next ones, at most so many.
     #[inline(always)]
     pub(super) fn receive_many(&mut self, limit: usize, into: &mut Vec<Received>) {
-        if self.ready.len() == 1 && limit > 0 {
-            into.extend(self.receive());
+        let count = limit.min(self.ready.len());
+        into.reserve(count);
+        // Not `extend`, which would move each message twice: an `Option` of it first.
+        if count == 1
+            && let Some(ready) = self.ready.pop_front()
+        {
+            into.push(ready.into());
         } else {
-            let count = limit.min(self.ready.len());
-            into.reserve(count);
-            // Not `extend`, which would move each message twice: an `Option` of it first.
             for ready in self.ready.drain(..count) {
                 into.push(ready.into());
             }

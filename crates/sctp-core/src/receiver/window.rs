@@ -133,9 +133,9 @@ impl ReceiveWindow {
         saturated(offer)
     }
 
-    /// A SACK has told the peer [`a_rwnd`](Self::a_rwnd).
-    pub(super) fn note_advertised(&mut self) {
-        self.promised = usize::try_from(self.a_rwnd()).unwrap_or(usize::MAX);
+    /// A SACK has told the peer [`a_rwnd`](Self::a_rwnd), as it was then.
+    pub(super) fn note_advertised(&mut self, a_rwnd: u32) {
+        self.promised = usize::try_from(a_rwnd).unwrap_or(usize::MAX);
     }
 
     /// Returns whether the peer should hear of a window that opened without waiting for more data: it grew by
@@ -153,6 +153,7 @@ impl ReceiveWindow {
     }
 
     /// Returns whether the peer believes the window to be nearly closed, and it is not.
+    #[inline]
     pub(super) fn has_reopened(&self) -> bool {
         self.promised < self.small_bytes() && self.free() >= self.small_bytes()
     }

@@ -146,18 +146,18 @@ impl<'b> PacketWriter<'b> {
         duplicates: impl IntoIterator<Item = Tsn>,
     ) -> Result<(), Full> {
         self.chunk(ChunkType::SACK, 0, |value| {
-            value.u32(cumulative.get());
-            value.u32(a_rwnd);
-            let counts = value.placeholder::<4>();
+            let fixed = value.placeholder::<12>();
             let gap_count = value.groups(gaps.into_iter().map(|block| {
                 let [s0, s1] = block.start.to_be_bytes();
                 let [e0, e1] = block.end.to_be_bytes();
                 [s0, s1, e0, e1]
             }));
             let duplicate_count = value.groups(duplicates.into_iter().map(|tsn| tsn.get().to_be_bytes()));
+            let [t0, t1, t2, t3] = cumulative.get().to_be_bytes();
+            let [w0, w1, w2, w3] = a_rwnd.to_be_bytes();
             let [g0, g1] = gap_count.to_be_bytes();
             let [d0, d1] = duplicate_count.to_be_bytes();
-            value.fill(counts, [g0, g1, d0, d1]);
+            value.fill(fixed, [t0, t1, t2, t3, w0, w1, w2, w3, g0, g1, d0, d1]);
         })
     }
 

@@ -61,7 +61,7 @@ fn chunks_of_128_octets_always_fit_a_promised_window() {
 fn a_nearly_closed_window_is_not_opened_by_small_steps() {
     let mut window = ReceiveWindow::new(BUFFER, 0, MESSAGE);
     (0..640).for_each(|_| window.hold(100));
-    window.note_advertised();
+    window.note_advertised(window.a_rwnd());
     (0..14).for_each(|_| window.release(100));
     assert_eq!(free(&window), 0);
     window.release(100);
@@ -73,12 +73,12 @@ fn an_update_is_due_after_a_quarter_of_the_buffer() {
     let mut window = ReceiveWindow::new(BUFFER, 0, MESSAGE);
     assert!(!window.is_update_due());
     (0..64).for_each(|_| window.hold(1_000));
-    window.note_advertised();
+    window.note_advertised(window.a_rwnd());
     (0..15).for_each(|_| window.release(1_000));
     assert!(!window.is_update_due());
     window.release(1_000);
     assert!(window.is_update_due());
-    window.note_advertised();
+    window.note_advertised(window.a_rwnd());
     assert!(!window.is_update_due());
 }
 
@@ -86,12 +86,12 @@ fn an_update_is_due_after_a_quarter_of_the_buffer() {
 fn a_closed_window_has_reopened_when_a_packet_fits() {
     let mut window = ReceiveWindow::new(BUFFER, 0, MESSAGE);
     (0..640).for_each(|_| window.hold(100));
-    window.note_advertised();
+    window.note_advertised(window.a_rwnd());
     (0..14).for_each(|_| window.release(100));
     assert!(!window.has_reopened());
     window.release(100);
     assert!(window.has_reopened() && !window.is_update_due());
-    window.note_advertised();
+    window.note_advertised(window.a_rwnd());
     assert!(!window.has_reopened());
 }
 
