@@ -156,8 +156,7 @@ impl PipeAck {
         }
         // What comes back in less than a round trip is less than the window, however well that is used.
         let round_trip = acked.present_rtt();
-        let period = (round_trip * 3).max(SAMPLING_PERIOD_MIN) / PERIODS;
-        self.period = u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
+        self.period = nanos(round_trip).saturating_mul(3).max(SAMPLING_PERIOD_MIN) / PERIODS;
         self.forget_old(acked.now);
         let next = Sample { begun: acked.now, bytes: count(acked.bytes), window: count(window.cwnd) };
         let sample = self.sample.unwrap_or(Sample { bytes: 0, ..next });
@@ -179,17 +178,20 @@ impl PipeAck {
     /// Samples older than the sampling period no longer count.
     fn forget_old(&mut self, now: Instant) {
         let Some(largest) = &mut self.largest else { return };
-        let period = Duration::from_nanos(self.period);
         for _ in 0..PERIODS {
-            if now.since(self.period_began) < period {
+            if now.as_nanos().saturating_sub(self.period_began.as_nanos()) < self.period {
                 return;
             }
             largest.rotate_right(1);
             largest[0] = 0;
-            self.period_began += period;
+            self.period_began += Duration::from_nanos(self.period);
         }
         self.period_began = now;
     }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Returns the number of octets in half the room: no round trip brings more than this can say.
@@ -203,10 +205,10 @@ fn octets(count: u32) -> usize {
 
 /// How long a window is kept that is not used (NVP, RFC 7661 §4.4.3, §5).
 const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
-/// The pipeACK Sampling Period is three round trips, but not less than this (RFC 7661 §4.2)…
-const SAMPLING_PERIOD_MIN: Duration = Duration::from_secs(1);
+/// The pipeACK Sampling Period is three round trips, but not less than these nanoseconds (RFC 7661 §4.2)…
+const SAMPLING_PERIOD_MIN: u64 = 1_000_000_000;
 /// …measured in so many parts (RFC 7661 §4.5.1).
-const PERIODS: u32 = 5;
+const PERIODS: u64 = 5;
 
 #[cfg(test)]
 mod tests {

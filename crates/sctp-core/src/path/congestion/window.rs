@@ -475,8 +475,12 @@ impl Congestion {
         if let Some(step) = step {
             self.take(step);
         }
-        let seen = Acknowledged { flight_before: used, is_held: self.is_held, ..*acked };
-        self.controller.get_mut().on_acknowledged(&seen);
+        if self.is_held {
+            let seen = Acknowledged { flight_before: used, is_held: true, ..*acked };
+            self.controller.get_mut().on_acknowledged(&seen);
+        } else {
+            self.controller.get_mut().on_acknowledged(acked);
+        }
         if let Some(queue) = &mut self.queue {
             queue.on_acknowledged(acked, 4 * self.capacity.pmdcs);
         }
