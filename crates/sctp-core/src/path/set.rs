@@ -394,6 +394,7 @@ impl PathSet {
         is_confirmed
     }
 
+    #[inline]
     pub(crate) fn on_measurement(&mut self, id: PathIndex, now: Instant, rtt: Duration) {
         self.path_mut(id).rto.on_measurement(now, rtt);
     }

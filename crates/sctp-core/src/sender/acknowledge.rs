@@ -124,7 +124,9 @@ impl<F: FnMut(&Delivered)> Deliveries<'_, F> {
 
     #[inline(never)]
     fn begin_run(&mut self, tsn: Tsn, chunk: &SentChunk, was: ChunkState) {
-        self.end_run();
+        if self.run.is_some() {
+            self.end_run();
+        }
         self.run = Some(Delivered::of(tsn, chunk, was));
         // To what something has happened nothing is added.
         if !chunk.is_untouched() || was != ChunkState::InFlight {
@@ -133,11 +135,12 @@ impl<F: FnMut(&Delivered)> Deliveries<'_, F> {
     }
 
     fn end_run(&mut self) {
-        if let Some(run) = self.run.take() {
+        if let Some(run) = &self.run {
             self.result.spurious += usize::from(run.was.is_lost() && !run.is_copied());
             let before = self.before.get(run.path).copied().unwrap_or_default();
-            self.result.note(&run, before);
-            (self.hear)(&run);
+            self.result.note(run, before);
+            (self.hear)(run);
+            self.run = None;
         }
     }
 }
@@ -150,32 +153,32 @@ impl Acknowledgment {
 
     fn note(&mut self, delivered: &Delivered, before: Before) {
         self.is_news = true;
-        let entry = self.entry(delivered.path, before.flight);
-        entry.newest = entry.newest.max(delivered.sent_at);
-        entry.bytes += delivered.bytes;
-        entry.earliest |= before.earliest.is_some_and(|earliest| delivered.contains(earliest));
-        entry.is_certain |= !delivered.is_moved;
-        if !delivered.is_moved && entry.highest_new.is_none_or(|highest| highest.precedes(delivered.last)) {
-            entry.highest_new = Some(delivered.last);
+        match self.paths.iter_mut().find(|entry| entry.path == delivered.path) {
+            Some(entry) => entry.add(delivered, before),
+            None => {
+                let mut entry = PathAcknowledgment::none(delivered.path, before.flight);
+                entry.add(delivered, before);
+                self.paths.push(entry);
+            }
         }
     }
+}
 
-    fn entry(&mut self, path: PathIndex, flight_before: usize) -> &mut PathAcknowledgment {
-        let known = self.paths.iter().position(|entry| entry.path == path);
-        let index = known.unwrap_or_else(|| {
-            let (bytes, highest_new, earliest, is_certain) = (0, None, false, false);
-            self.paths.push(PathAcknowledgment {
-                path,
-                bytes,
-                newest: Instant::EPOCH,
-                flight_before,
-                highest_new,
-                earliest,
-                is_certain,
-            });
-            self.paths.len() - 1
-        });
-        &mut self.paths[index]
+impl PathAcknowledgment {
+    fn none(path: PathIndex, flight_before: usize) -> Self {
+        let (bytes, newest, highest_new, earliest, is_certain) = (0, Instant::EPOCH, None, false, false);
+        Self { path, bytes, newest, flight_before, highest_new, earliest, is_certain }
+    }
+
+    #[inline]
+    fn add(&mut self, delivered: &Delivered, before: Before) {
+        self.newest = self.newest.max(delivered.sent_at);
+        self.bytes += delivered.bytes;
+        self.earliest |= before.earliest.is_none_or(|earliest| delivered.contains(earliest));
+        self.is_certain |= !delivered.is_moved;
+        if !delivered.is_moved && self.highest_new.is_none_or(|highest| highest.precedes(delivered.last)) {
+            self.highest_new = Some(delivered.last);
+        }
     }
 }
 
@@ -183,13 +186,16 @@ impl Acknowledgment {
 #[derive(Clone, Copy, Default)]
 struct Before {
     flight: usize,
+    /// The earliest outstanding chunk, where another one may be the first to be delivered: gap ack blocks pass chunks over, and the
+    /// cumulative ack none.
     earliest: Option<Tsn>,
 }
 
 impl Before {
-    fn of(path: PathIndex, flight: usize, outstanding: &Outstanding) -> Self {
-        let earliest = outstanding.earliest(path).map(|index| outstanding.tsn_at(index));
-        Self { flight, earliest }
+    fn of(path: PathIndex, flight: usize, sack: &Sack<'_>, outstanding: &Outstanding) -> Self {
+        let passes_over = sack.gap_ack_block_count() > 0;
+        let earliest = if passes_over { outstanding.earliest(path) } else { None };
+        Self { flight, earliest: earliest.map(|index| outstanding.tsn_at(index)) }
     }
 }
 
@@ -230,7 +236,7 @@ pub(crate) fn apply(
     result: &mut Acknowledgment,
     hear: impl FnMut(&Delivered),
 ) {
-    let before = outstanding.each_path(|path, flight| Before::of(path, flight, outstanding));
+    let before = outstanding.each_path(|path, flight| Before::of(path, flight, sack, outstanding));
     let mut deliveries = Deliveries { run: None, before, result, hear };
     outstanding.pass(sack.cumulative_tsn_ack, |tsn, chunk| {
         deliveries.result.cumulative_advanced = true;

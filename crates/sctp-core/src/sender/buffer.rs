@@ -140,6 +140,7 @@ impl Sender {
     }
 
     /// Takes note that payload was acknowledged; returns whether to tell the user that there is room again.
+    #[inline]
     pub(super) fn release(&mut self, payload_bytes: usize) -> bool {
         self.buffer.release(payload_bytes);
         if self.queue.is_sparse() || self.outstanding.is_sparse() {

@@ -240,14 +240,20 @@ impl Sender {
     }
 
     /// Takes in a SACK that [counts](Self::screen) (RFC 9260 §6.2.1, then §7.2.4 or RFC 8985 §6.2).
+    #[inline]
     pub(crate) fn on_sack(&mut self, now: Instant, sack: &Sack<'_>, paths: &PathSet) -> SackOutcome {
         let mut outcome = SackOutcome::default();
-        self.apply_sack(now, sack, paths, &mut outcome);
+        self.take_in_sack(now, sack, paths, &mut outcome);
+        outcome
+    }
+
+    fn take_in_sack(&mut self, now: Instant, sack: &Sack<'_>, paths: &PathSet, outcome: &mut SackOutcome) {
+        self.apply_sack(now, sack, paths, outcome);
         if self.redundancy.is_some() {
-            self.settle_copies(sack, &mut outcome);
+            self.settle_copies(sack, outcome);
         }
-        self.settle_probes(now, sack, paths, &mut outcome);
-        self.judge_recoveries(now, sack, &mut outcome);
+        self.settle_probes(now, sack, paths, outcome);
+        self.judge_recoveries(now, sack, outcome);
         self.update_window(now, sack.a_rwnd as usize, paths);
         outcome.forward_confirmed = self.advance_peer_ack_point();
         self.on_unconfirmed_forward(paths);
@@ -265,7 +271,6 @@ impl Sender {
             statistics.spurious += spurious as u64;
             statistics.duplicates_reported += duplicates as u64;
         }
-        outcome
     }
 
     fn apply_sack(&mut self, now: Instant, sack: &Sack<'_>, paths: &PathSet, outcome: &mut SackOutcome) {
@@ -407,10 +412,12 @@ impl Sender {
     }
 
     /// Looks for overdue chunks (RFC 8985 §6.2 step 5): after a SACK and when the reordering window runs out.
+    #[inline]
     pub(crate) fn losses_by_time(&mut self, now: Instant, paths: &PathSet) -> Losses {
-        if self.outstanding.is_empty() {
-            return Losses::default();
-        }
+        if self.outstanding.is_empty() { Losses::default() } else { self.overdue(now, paths) }
+    }
+
+    fn overdue(&mut self, now: Instant, paths: &PathSet) -> Losses {
         let mut lost = SmallVec::<[usize; 8]>::new();
         let mut again_at: Option<Instant> = None;
         for path in paths.iter() {

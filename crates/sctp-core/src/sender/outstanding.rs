@@ -154,12 +154,14 @@ impl Outstanding {
     }
 
     /// Returns the in-flight chunk with the lowest TSN on this path that a probe could carry.
+    #[inline]
     pub(crate) fn earliest_in_flight(&self, path: PathIndex) -> Option<&SentChunk> {
         let on = self.on(path).filter(|on| on.probeable > 0)?;
         self.first_on(ChunkKind::Probeable, path, on).map(|(_, chunk)| chunk)
     }
 
     /// Returns the outstanding, not yet acknowledged chunk with the lowest TSN last sent on this path.
+    #[inline]
     pub(crate) fn earliest(&self, path: PathIndex) -> Option<usize> {
         // Every SACK asks for every path: those that are not in use must not cost a walk over the others' chunks.
         let on = self.on(path).filter(|on| on.flight > 0 || self.lost > 0)?;
@@ -167,6 +169,7 @@ impl Outstanding {
     }
 
     /// Returns whether chunks last sent on this path are not yet acknowledged.
+    #[inline]
     pub(crate) fn has_any_on(&self, path: PathIndex) -> bool {
         self.flight(path) > 0 || self.earliest(path).is_some()
     }
@@ -550,11 +553,11 @@ impl Outstanding {
             self.chunks.drain(..count);
         }
         self.leave_flight(&leaving);
-        for (state, load) in others {
-            if state == ChunkState::Acknowledged {
+        for (state, load) in &others {
+            if *state == ChunkState::Acknowledged {
                 self.on_mut(load.path).acknowledged -= 1;
             }
-            self.leave(state, &load);
+            self.leave(*state, load);
         }
         self.first = tsn;
         self.passed += count as u64;

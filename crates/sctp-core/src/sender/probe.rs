@@ -49,17 +49,18 @@ enum Fate {
 impl Sender {
     /// Returns when the next tail-loss probe of a path is due; `None` where the profile has none or repair is
     /// under way.
-    pub(crate) fn probe_at(&self, path: PathIndex, paths: &PathSet) -> Option<Instant> {
+    #[inline]
+    pub(crate) fn probe_at(&self, path: &Path) -> Option<Instant> {
         let wanted =
             self.options.loss_detection == LossDetection::Rack && self.window_probe != WindowProbe::Sent;
-        if !wanted || self.outstanding.has_lost() {
+        if !wanted || self.outstanding.is_empty() || self.outstanding.has_lost() {
             return None;
         }
-        let late = self.rack.probe_at(path, &paths.path(path).rto, &self.outstanding);
+        let late = self.rack.probe_at(path.index, &path.rto, &self.outstanding);
         if self.redundancy.is_none() {
             return late;
         }
-        self.early_copy_at(paths.path(path)).into_iter().chain(late).min()
+        self.early_copy_at(path).into_iter().chain(late).min()
     }
 
     /// Returns the number of octets of the chunk that a probe for this path begins with, and of what goes

@@ -121,7 +121,17 @@ impl Outbound {
     }
 
     /// Acts on losses found through acknowledgments or the reordering timer.
+    #[inline]
     fn apply_losses(&mut self, now: Instant, losses: &Losses) {
+        if losses.any {
+            self.answer_losses(now, losses);
+        }
+        self.timers.apply(Timer::Reordering, losses.look_again_at);
+    }
+
+    /// Chunks were lost: windows are cut.
+    #[cold]
+    fn answer_losses(&mut self, now: Instant, losses: &Losses) {
         for &LostChunk { path, bytes, sent_at } in losses.chunks.as_ref().into_iter().flatten() {
             let path = self.paths.path_mut(path);
             path.change_window("loss", |congestion| congestion.on_lost(now, bytes, sent_at));
@@ -133,7 +143,6 @@ impl Outbound {
         for path in losses.vanishing {
             self.on_vanishing(path);
         }
-        self.timers.apply(Timer::Reordering, losses.look_again_at);
     }
 
     /// Takes back what needless recoveries did (RFC 4015 §3.2, RFC 5682 §3). What was lost is in flight again and wants its

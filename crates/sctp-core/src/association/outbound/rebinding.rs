@@ -82,7 +82,7 @@ impl Outbound {
 
     /// What is in flight on a path may have gone where the peer is not: a tail-loss probe goes, and T3-rtx has no back-off.
     fn ask_for_flight(&mut self, now: Instant, path: PathIndex) {
-        let is_probed = self.sender.probe_at(path, &self.paths).is_some();
+        let is_probed = self.sender.probe_at(self.paths.path(path)).is_some();
         let entry = self.paths.path_mut(path);
         entry.probe_is_due |= is_probed;
         let (t3, expires_at) = (Timer::T3Rtx(path), now + entry.rto.rto());

@@ -68,12 +68,12 @@ impl Outbound {
             return;
         }
         // One that is due already is not armed again: it waits for a packet, not for a time.
-        for path in self.paths.iter().filter(|path| !path.probe_is_due) {
-            let at = self.sender.probe_at(path.index, &self.paths).map(|at| at.max(now));
+        self.paths.iter().filter(|path| !path.probe_is_due).for_each(|path| {
+            let at = self.sender.probe_at(path).map(|at| at.max(now));
             let before_t3 =
                 at.filter(|at| self.timers.at(Timer::T3Rtx(path.index)).is_none_or(|t3| *at < t3));
             self.timers.apply(Timer::TailLossProbe(path.index), before_t3);
-        }
+        });
     }
 
     /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
@@ -108,13 +108,13 @@ impl Outbound {
     /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one; (R4),
     /// also for paths that were idle since.
     pub(super) fn keep_t3_in_step(&mut self, now: Instant) {
-        for path in self.paths.ever() {
+        self.paths.ever().for_each(|path| {
             let t3 = Timer::T3Rtx(path.index);
             if !self.sender.needs_t3(path.index) {
                 self.timers.stop(t3);
             } else if self.sender.flight(path.index) > 0 {
                 self.timers.start_if_stopped(t3, now + path.rto.rto());
             }
-        }
+        });
     }
 }

@@ -126,13 +126,17 @@ fn message_that_may_not_be_sent_again_is_not_probed() {
     let mut bench = Bench::measured(Profile::Signalling).agree(&[Capability::PartialReliability]);
     bench.offer(message(0, 100, 1).with_retransmissions(0));
     bench.write_new();
-    assert_eq!(bench.sender.probe_at(PathIndex::FIRST, &bench.paths), None);
+    assert_eq!(bench.sender.probe_at(bench.paths.path(PathIndex::FIRST)), None);
     bench.offer(message(0, 100, 2).with_lifetime(ms(10)));
     bench.write_new();
     bench.pass(40);
-    assert!(bench.sender.probe_at(PathIndex::FIRST, &bench.paths).is_some());
+    assert!(bench.sender.probe_at(bench.paths.path(PathIndex::FIRST)).is_some());
     assert_eq!(bench.write_probe(), []);
-    assert_eq!(bench.sender.probe_at(PathIndex::FIRST, &bench.paths), None, "not asked for again and again");
+    assert_eq!(
+        bench.sender.probe_at(bench.paths.path(PathIndex::FIRST)),
+        None,
+        "not asked for again and again"
+    );
 }
 
 /// RFC 3758 §3.5 (A3): all fragments at once; what was acknowledged too, and what was not sent is not sent.

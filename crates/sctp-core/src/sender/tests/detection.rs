@@ -110,7 +110,7 @@ fn patience_ends_with_three_later_chunks_unless_the_path_reorders() {
 fn probe_is_due_after_two_round_trips_doubles_and_carries_the_oldest_chunks() {
     let mut bench = Bench::measured(Profile::Signalling);
     bench.send_apart(2, 1);
-    let due = |bench: &Bench| bench.sender.probe_at(PathIndex::FIRST, &bench.paths);
+    let due = |bench: &Bench| bench.sender.probe_at(bench.paths.path(PathIndex::FIRST));
     assert_eq!(due(&bench), Some(Instant::from_millis(1040)));
     bench.pass(38);
     assert_eq!(bench.write_probe(), [(0, 100, true), (1, 100, true)]);
@@ -129,7 +129,7 @@ fn probe_that_fits_no_packet_puts_off_the_next_one() {
     bench.send(1000);
     bench.write_new();
     bench.pass(50);
-    let due = |bench: &Bench| bench.sender.probe_at(PathIndex::FIRST, &bench.paths).unwrap();
+    let due = |bench: &Bench| bench.sender.probe_at(bench.paths.path(PathIndex::FIRST)).unwrap();
     let first = due(&bench);
     let octets = bench.octets_within(500, |bench, writer| {
         let (path, now) = (bench.path, bench.now);
@@ -170,7 +170,7 @@ fn no_probe_without_a_round_trip_or_in_the_profile_without_them() {
     for bench in [Bench::new(Profile::Signalling), Bench::measured(Profile::Rfc9260)] {
         let mut bench = bench;
         bench.send_apart(1, 0);
-        assert_eq!(bench.sender.probe_at(PathIndex::FIRST, &bench.paths), None);
+        assert_eq!(bench.sender.probe_at(bench.paths.path(PathIndex::FIRST)), None);
     }
 }
 

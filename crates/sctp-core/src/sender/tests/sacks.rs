@@ -1,5 +1,7 @@
 //! SACK processing (RFC 9260 §6.2.1), round trips, the send buffer.
 
+use proptest::prelude::*;
+
 use super::*;
 
 #[test]
@@ -163,4 +165,39 @@ fn message_under_way_survives_a_late_negotiation() {
     assert_eq!(bench.write_new(), [(2, 3000 - 2 * FULL, false), (3, 10, false)]);
     bench.sack(4, &[]).unwrap();
     assert_eq!(bench.sender.waiting_bytes(), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn news_of_a_path_says_whether_its_earliest_outstanding_chunk_is_among_it(
+        on_second in prop::collection::vec(any::<bool>(), 1..20),
+        lost in any::<[bool; 2]>(),
+        sacks in prop::collection::vec((0..20_u32, 0..3_u16, 0..3_u16), 1..4),
+    ) {
+        let mut bench = Bench::new(Profile::Rfc9260);
+        bench.change_over();
+        for is_second in &on_second {
+            bench.path = PathIndex::new(u8::from(*is_second));
+            bench.send(100);
+            bench.write_new();
+        }
+        let paths = [0, 1].map(PathIndex::new);
+        for (path, _) in paths.into_iter().zip(lost).filter(|(_, is_lost)| *is_lost) {
+            bench.sender.lose_flight(bench.now, path);
+        }
+        for (count, skipped, covered) in sacks {
+            let blocks = if covered == 0 { vec![] } else { vec![(2 + skipped, 1 + skipped + covered)] };
+            let tsn = |index| bench.sender.outstanding.tsn_at(index);
+            let earliest = paths.map(|path| bench.sender.outstanding.earliest(path).map(tsn));
+            let Ok(outcome) = bench.sack(count, &blocks) else { continue };
+            for news in &outcome.acknowledgment.paths {
+                let first = earliest[news.path.index()].map(|tsn| FIRST.distance(tsn) + 1);
+                let range = blocks.iter().flat_map(|(start, end)| *start..=*end);
+                let is_delivered = |first| first <= count || range.clone().any(|at| count + u32::from(at) == first);
+                prop_assert_eq!(news.earliest, first.is_some_and(is_delivered));
+            }
+        }
+    }
 }
