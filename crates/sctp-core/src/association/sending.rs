@@ -2,7 +2,7 @@
 
 use virtual_time::Instant;
 
-use super::Association;
+use super::{Association, Outbound, Session};
 use crate::error::SendError;
 use crate::message::Message;
 
@@ -19,9 +19,7 @@ impl Association {
         }
         let mut taken = 0;
         for message in messages {
-            if let Err(message) = self.outbound.sender.send_plain(now, message)
-                && let Err(error) = self.send_with_care(now, message)
-            {
+            if let Err(error) = take_message(now, message, &mut self.outbound, &mut self.session) {
                 self.after_messages(now, taken);
                 return (taken, Some(error));
             }
@@ -31,11 +29,14 @@ impl Association {
         (taken, None)
     }
 
-    /// Takes a message for which there may be no room, or that is none.
-    #[cold]
-    fn send_with_care(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
-        let displaced = self.outbound.sender.send(now, message)?;
-        self.session.tell_failed(displaced);
+    /// Takes a single message, or says why not.
+    #[inline]
+    pub(crate) fn send_one(&mut self, now: Instant, message: Message) -> Result<(), SendError> {
+        if !self.session.takes_messages() {
+            return Err(SendError::ShuttingDown);
+        }
+        take_message(now, message, &mut self.outbound, &mut self.session)?;
+        self.after_messages(now, 1);
         Ok(())
     }
 
@@ -46,4 +47,30 @@ impl Association {
         }
         self.outbound.watch_messages(now, &self.session);
     }
+}
+
+#[inline(always)]
+fn take_message(
+    now: Instant,
+    message: Message,
+    outbound: &mut Outbound,
+    session: &mut Session,
+) -> Result<(), SendError> {
+    match outbound.sender.send_plain(now, message) {
+        Ok(()) => Ok(()),
+        Err(message) => take_with_care(now, message, outbound, session),
+    }
+}
+
+/// Takes a message for which there may be no room, or that is none.
+#[cold]
+fn take_with_care(
+    now: Instant,
+    message: Message,
+    outbound: &mut Outbound,
+    session: &mut Session,
+) -> Result<(), SendError> {
+    let displaced = outbound.sender.send(now, message)?;
+    session.tell_failed(displaced);
+    Ok(())
 }

@@ -34,14 +34,19 @@ impl Telling {
         let span = trace::association(now, number, (peer.local_port, peer.peer_port));
         Box::new(Self { before: association.chunk_counters(), _span: span })
     }
+
+    #[cold]
+    fn end(self: Box<Self>, association: &Association) {
+        trace::chunks_discarded(&self.before, &association.chunk_counters());
+    }
 }
 
 /// Tells of the chunks that were discarded meanwhile.
 impl Drop for Watched<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(telling) = &self.telling {
-            trace::chunks_discarded(&telling.before, &self.association.chunk_counters());
+        if let Some(telling) = self.telling.take() {
+            telling.end(self.association);
         }
     }
 }

@@ -60,10 +60,15 @@ impl Endpoint {
     }
 
     /// Completes what follows from the packets that an association was handed last.
+    #[inline]
     pub(super) fn settle(&mut self, now: Instant) {
         if let Some(slot) = self.table.turns.unsettled.take() {
-            self.with(now, slot, |association| association.after_input(now));
+            self.settle_one(now, slot);
         }
+    }
+
+    fn settle_one(&mut self, now: Instant, slot: usize) {
+        self.with(now, slot, |association| association.after_input(now));
     }
 
     /// Takes in a packet, and tells who listens of what is discarded.

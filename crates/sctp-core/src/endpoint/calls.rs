@@ -64,8 +64,8 @@ impl Endpoint {
     /// # Errors
     /// See [`SendError`]; with [`SendError::BufferFull`] the message comes back.
     pub fn send(&mut self, now: Instant, id: AssociationId, message: Message) -> Result<(), SendError> {
-        let (_taken, refused) = self.send_many(now, id, [message])?;
-        refused.map_or(Ok(()), Err)
+        let slot = self.table.slot(id)?;
+        self.with(now, slot, |association| association.send_one(now, message))
     }
 
     /// Queues messages until one is refused, which is less work for each than one by one: how many were taken, and why

@@ -187,6 +187,7 @@ impl AssociationTable {
         if entry.association.has_event() && !core::mem::replace(&mut entry.is_eventful, true) {
             self.turns.eventful.push(SlotKey { slot, generation: entry.generation });
         }
+        let closer = entry.closer_deadline();
         let mut standing = EntryStanding::Open;
         if entry.association.is_closed() {
             self.on_closed(slot);
@@ -194,7 +195,9 @@ impl AssociationTable {
         } else if entry.revision != entry.association.paths().revision() {
             self.enter(slot);
         }
-        self.rearm(slot);
+        if let Some(due) = closer {
+            self.arm(slot, due);
+        }
         standing
     }
 
