@@ -44,7 +44,7 @@ impl Outbound {
     }
 
     /// Returns what of the user's data would be sent if it were for windows and states alone.
-    #[inline]
+    #[inline(always)]
     pub(super) fn data_wanted(&self, state: AssociationState) -> Option<DataDue> {
         let probed = self.paths.iter().find(|path| path.probe_is_due);
         if !(self.data_waits() || probed.is_some()) || !state.sends_data() || !self.paths.is_open() {

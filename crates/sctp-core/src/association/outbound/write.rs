@@ -32,7 +32,8 @@ impl Outbound {
         state: AssociationState,
         writer: &mut PacketWriter<'_>,
     ) -> bool {
-        path == self.paths.for_data()
+        self.sender.forward_is_due()
+            && path == self.paths.for_data()
             && state.sends_data()
             && self.paths.is_open()
             && state != AssociationState::CookieEchoed

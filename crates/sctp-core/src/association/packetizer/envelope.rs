@@ -25,9 +25,10 @@ impl Envelope {
     /// Returns what all packets of a run have in common; `None` while the peer's tag is unknown.
     pub(super) fn of(path: PathIndex, session: &Session, outbound: &Outbound) -> Option<Self> {
         let tag = outbound.control.front().map(|control| control.tag).or(session.peer.peer_tag)?;
-        let limit = packet_limit(path, outbound);
         let entry = outbound.paths.path(path);
-        let fits = limit <= entry.packet_bytes();
+        let carried = entry.packet_bytes();
+        let limit = packet_limit(carried, outbound);
+        let fits = limit <= carried;
         let fragmentation =
             if entry.mtu.is_searching() && fits { Fragmentation::Forbidden } else { Fragmentation::Allowed };
         Some(Self {
@@ -123,12 +124,11 @@ fn next_checksum(
     }
 }
 
-/// Returns the number of octets of the next packet at most. A chunk to be sent again that the path no
-/// longer carries in one packet goes alone and is left to IP to fragment (RFC 9260 §6.9).
-fn packet_limit(path: PathIndex, outbound: &Outbound) -> usize {
-    let limit = outbound.paths.path(path).packet_bytes();
+/// Returns the number of octets of the next packet at most, on a path that carries so many. A chunk to be sent again that the
+/// path no longer carries in one packet goes alone and is left to IP to fragment (RFC 9260 §6.9).
+fn packet_limit(carried: usize, outbound: &Outbound) -> usize {
     let longest = if outbound.control.is_empty() { outbound.sender.first_lost_bytes() } else { 0 };
-    limit.max(COMMON_HEADER_BYTES + longest)
+    carried.max(COMMON_HEADER_BYTES + longest)
 }
 
 /// Returns whether a chunk is never sent without a checksum: it may reach a peer that has not agreed, or has
