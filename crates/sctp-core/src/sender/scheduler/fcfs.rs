@@ -17,7 +17,15 @@ impl Fcfs {
     pub(super) fn join(&mut self, number: u64, stream: StreamId) {
         if self.order.back().is_none_or(|(last, _)| *last < number) {
             self.order.push_back((number, stream));
-        } else if let Err(index) = self.position(number) {
+        } else {
+            self.join_again(number, stream);
+        }
+    }
+
+    /// A message takes its place among those that were handed in after it.
+    #[cold]
+    fn join_again(&mut self, number: u64, stream: StreamId) {
+        if let Err(index) = self.position(number) {
             self.order.insert(index, (number, stream));
         }
     }
