@@ -65,7 +65,7 @@ impl PathIndex {
 
     /// Returns so many indices, from the first one on.
     pub(crate) fn below(len: usize) -> impl Iterator<Item = Self> {
-        Self::all().take(len)
+        (0..u8::try_from(len).unwrap_or(u8::MAX)).map(Self)
     }
 
     /// Returns the index, to look into tables with.
