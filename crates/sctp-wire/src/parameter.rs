@@ -90,6 +90,7 @@ pub struct ParametersIter<'a> {
 impl<'a> Iterator for ParametersIter<'a> {
     type Item = Result<Parameter<'a>, DecodeError>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let tlv = match self.cursor.tlv(Layer::Parameter)? {
             Ok(tlv) => tlv,

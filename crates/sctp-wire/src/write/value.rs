@@ -127,7 +127,10 @@ impl ValueWriter<'_> {
         let padding = (self.buffer.len() - self.origin).wrapping_neg() % 4;
         let start = self.buffer.len() + padding;
         let [high, low] = kind.to_be_bytes();
-        self.bytes(&[0, 0, 0, high, low, 0, 0][3 - padding..]);
+        if padding > 0 {
+            self.bytes(&[0; 3][..padding]);
+        }
+        self.bytes(&[high, low, 0, 0]);
         write_value(self);
         self.is_full = self.is_full || !close(self.buffer, start);
     }
