@@ -55,16 +55,14 @@ impl Deadlines {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Returns whose time is next, and the time after it.
-    pub(super) fn first(&self) -> Option<(SlotKey, Option<Instant>)> {
-        let [Reverse((_, place)), others @ ..] = self.heap.as_slice() else { return None };
-        // In a heap the second is one of the two below the first.
-        let after_it = match others {
-            [] => None,
-            [Reverse((one, _))] => Some(*one),
-            [Reverse((one, _)), Reverse((other, _)), ..] => Some(*one.min(other)),
-        };
-        Some((*place, after_it))
+    /// Returns whose time is next, and the next time of the others, each of which is looked at; `None` where they are too many for that.
+    pub(super) fn first_of_few(&self) -> Option<(SlotKey, Option<Instant>)> {
+        if self.heap.len() > KEPT {
+            return None;
+        }
+        let Reverse(first) = self.heap.peek()?;
+        let others = self.heap.iter().filter(|Reverse(due)| due != first);
+        Some((first.1, others.map(|Reverse((at, _))| *at).min()))
     }
 
     /// Takes the next one that has come.

@@ -273,7 +273,8 @@ impl Endpoint {
 
     /// Returns when [`handle_timeout`](Self::handle_timeout) has something to do at the earliest. It is never before
     /// [`poll_timeout`](Self::poll_timeout), which keeps the time of a timer that was stopped until that has come, so that a
-    /// driver need not set its own timer anew with every packet. For drivers to whom a call for nothing costs more than that.
+    /// driver need not set its own timer anew with every packet. For drivers to whom a call for nothing costs more than that, and
+    /// for few associations: where many wait, it is the same.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         match self.sources.newcomers.next_deadline() {
