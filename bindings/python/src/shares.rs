@@ -1,7 +1,8 @@
 //! The spreading of many like questions over the processors.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+use lab::plan::{RunOptions, spread};
 
 /// A mean for each of some points, or why there is none.
 pub(crate) type Means = Result<Vec<f64>, String>;
@@ -15,19 +16,8 @@ pub(crate) fn in_shares<T: Sync>(items: &[T], work: impl Fn(usize, &[T]) -> Mean
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let size = items.len().div_ceil(workers * SHARES_OF_EACH);
     let shares: Vec<&[T]> = items.chunks(size).collect();
-    let next = AtomicUsize::new(0);
-    let take = || {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        shares.get(number).map(|share| (number, work(number * size, share)))
-    };
-    let mut done: Vec<(usize, Means)> = thread::scope(|scope| {
-        let begun: Vec<_> =
-            (0..workers).map(|_| scope.spawn(|| std::iter::from_fn(take).collect::<Vec<_>>())).collect();
-        let broken = |_| vec![(0, Err("the model broke off".to_owned()))];
-        begun.into_iter().flat_map(|worker| worker.join().unwrap_or_else(broken)).collect()
-    });
-    done.sort_by_key(|(number, _)| *number);
-    Ok(done.into_iter().map(|(_, share)| share).collect::<Result<Vec<_>, _>>()?.concat())
+    let done = spread(&RunOptions::default(), shares.len(), |number| work(number * size, shares[number]))?;
+    Ok(done.concat())
 }
 
 /// The number of items that is not worth a thread.
