@@ -301,7 +301,7 @@ impl Client {
     /// The transport has no room on the message's lane.
     pub(crate) fn defer(&mut self, pending: Pending) {
         let waiting = &mut self.lanes[usize::from(pending.lane)];
-        if !waiting.messages.is_empty() {
+        if !waiting.messages.is_empty() && !waiting.is_blocked {
             self.heads.retain(|Reverse((_, lane))| *lane != pending.lane);
         }
         waiting.messages.push_front(pending);
