@@ -1,5 +1,6 @@
 //! Headway as programs use it: by its API, with its own drivers.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
 
 use sctp::{Destination, Endpoint, EndpointConfig, RawIp, SctpPort, blocking};
@@ -7,44 +8,51 @@ use sctp::{Destination, Endpoint, EndpointConfig, RawIp, SctpPort, blocking};
 use crate::tally::{RoundTrips, Tally};
 use crate::task::{AT_ONCE, End, SCTP_PORT, Task};
 
-/// On a runtime of one thread.
+/// On a runtime of one thread, in a task of it.
 ///
 /// # Panics
 /// If anything fails.
 pub fn on_tokio(task: &Task) -> ! {
+    in_task(as_task(task.clone()))
+}
+
+/// Runs a future as programs run what serves a connection: in a task, not in what the runtime blocks on.
+pub(crate) fn in_task(work: impl Future<Output = Infallible> + Send + 'static) -> ! {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let (config, address, port) = beginning(task);
-        let endpoint = Endpoint::bind(config, address).await.expect("it is free");
-        let association = match task.end.opens() {
-            true => endpoint.connect(&[sctp::udp(task.address)], port).await.expect("the receiver is there"),
-            false => endpoint.accept().await.expect("it is open"),
-        };
-        let (mut messages, mut received) = (task.messages(), Vec::new());
-        let mut tally = Tally::new(task);
-        let mut round_trips = RoundTrips::begin(task);
-        loop {
-            match task.end {
-                End::Send => {
-                    association.send_many(messages.by_ref().take(AT_ONCE)).await.expect("it is up");
-                }
-                End::Receive => {
-                    association.recv_many(&mut received, AT_ONCE).await.expect("it is up");
-                    received.drain(..).for_each(|it| tally.add(it.message.payload.len()));
-                    tally.look();
-                }
-                End::Echo => {
-                    let arrived = association.recv().await.expect("it is up").expect("it is up");
-                    association.send(arrived.message).await.expect("it is up");
-                }
-                End::Ping => {
-                    association.send(messages.next().expect("endless")).await.expect("it is up");
-                    association.recv().await.expect("it is up").expect("it is up");
-                    round_trips.next();
-                }
+    match runtime.block_on(async { tokio::spawn(work).await.expect("nobody aborts it") }) {}
+}
+
+async fn as_task(task: Task) -> Infallible {
+    let (config, address, port) = beginning(&task);
+    let endpoint = Endpoint::bind(config, address).await.expect("it is free");
+    let association = match task.end.opens() {
+        true => endpoint.connect(&[sctp::udp(task.address)], port).await.expect("the receiver is there"),
+        false => endpoint.accept().await.expect("it is open"),
+    };
+    let (mut messages, mut received) = (task.messages(), Vec::new());
+    let mut tally = Tally::new(&task);
+    let mut round_trips = RoundTrips::begin(&task);
+    loop {
+        match task.end {
+            End::Send => {
+                association.send_many(messages.by_ref().take(AT_ONCE)).await.expect("it is up");
+            }
+            End::Receive => {
+                association.recv_many(&mut received, AT_ONCE).await.expect("it is up");
+                received.drain(..).for_each(|it| tally.add(it.message.payload.len()));
+                tally.look();
+            }
+            End::Echo => {
+                let arrived = association.recv().await.expect("it is up").expect("it is up");
+                association.send(arrived.message).await.expect("it is up");
+            }
+            End::Ping => {
+                association.send(messages.next().expect("endless")).await.expect("it is up");
+                association.recv().await.expect("it is up").expect("it is up");
+                round_trips.next();
             }
         }
-    })
+    }
 }
 
 /// With calls that block.

@@ -1,5 +1,6 @@
 //! quinn: QUIC, a stream of octets over UDP with segmentation offload, and encrypted.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -10,55 +11,55 @@ use quinn::{
 };
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 
+use crate::product::in_task;
 use crate::tally::{RoundTrips, Tally};
 use crate::task::{AT_ONCE, End, Task};
 
-/// On a runtime of one thread.
+/// On a runtime of one thread, in a task of it.
 ///
 /// # Panics
 /// If anything fails.
 pub fn run(task: &Task) -> ! {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let endpoint = endpoint(task);
-        let connection: Connection = match task.end.opens() {
-            true => {
-                endpoint.connect(task.address, NAME).expect("it works").await.expect("the receiver is there")
-            }
-            false => endpoint.accept().await.expect("it is open").await.expect("the sender means it"),
-        };
-        let (mut out, mut arriving) = match task.end.opens() {
-            true => connection.open_bi().await.expect("it is up"),
-            false => connection.accept_bi().await.expect("it is up"),
-        };
-        let payload = task.payload();
-        let mut tally = Tally::new(task);
-        let mut round_trips = RoundTrips::begin(task);
-        let mut buffer = vec![0; task.octets];
-        loop {
-            match task.end {
-                End::Send => {
-                    for _ in 0..AT_ONCE {
-                        out.write_all(&payload).await.expect("it is up");
-                    }
-                }
-                End::Receive => {
-                    let chunk = arriving.read_chunk(usize::MAX, true).await.expect("it is up");
-                    tally.add_octets(chunk.expect("it has no end").bytes.len());
-                    tally.look();
-                }
-                End::Echo => {
-                    arriving.read_exact(&mut buffer).await.expect("it is up");
-                    out.write_all(&buffer).await.expect("it is up");
-                }
-                End::Ping => {
+    in_task(as_task(task.clone()))
+}
+
+async fn as_task(task: Task) -> Infallible {
+    let endpoint = endpoint(&task);
+    let connection: Connection = match task.end.opens() {
+        true => endpoint.connect(task.address, NAME).expect("it works").await.expect("the receiver is there"),
+        false => endpoint.accept().await.expect("it is open").await.expect("the sender means it"),
+    };
+    let (mut out, mut arriving) = match task.end.opens() {
+        true => connection.open_bi().await.expect("it is up"),
+        false => connection.accept_bi().await.expect("it is up"),
+    };
+    let payload = task.payload();
+    let mut tally = Tally::new(&task);
+    let mut round_trips = RoundTrips::begin(&task);
+    let mut buffer = vec![0; task.octets];
+    loop {
+        match task.end {
+            End::Send => {
+                for _ in 0..AT_ONCE {
                     out.write_all(&payload).await.expect("it is up");
-                    arriving.read_exact(&mut buffer).await.expect("it is up");
-                    round_trips.next();
                 }
+            }
+            End::Receive => {
+                let chunk = arriving.read_chunk(usize::MAX, true).await.expect("it is up");
+                tally.add_octets(chunk.expect("it has no end").bytes.len());
+                tally.look();
+            }
+            End::Echo => {
+                arriving.read_exact(&mut buffer).await.expect("it is up");
+                out.write_all(&buffer).await.expect("it is up");
+            }
+            End::Ping => {
+                out.write_all(&payload).await.expect("it is up");
+                arriving.read_exact(&mut buffer).await.expect("it is up");
+                round_trips.next();
             }
         }
-    })
+    }
 }
 
 fn endpoint(task: &Task) -> Endpoint {

@@ -4,15 +4,18 @@
 mod readiness;
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 
 use tokio::io::{Interest, Ready};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 pub(crate) use self::readiness::Readiness;
 use self::readiness::{INCOMING, has_error};
 use crate::error::CommunicationLost;
 use crate::shared::{Received, Shared};
 use crate::state::Openness;
+use crate::turn;
 
 /// Runs until the endpoint is closed and its last association is over.
 pub(crate) async fn run(shared: Arc<Shared>, readiness: Readiness) {
@@ -30,25 +33,28 @@ struct TaskDriver {
 
 impl TaskDriver {
     async fn run(&mut self) -> io::Result<()> {
+        let shared = Arc::clone(&self.stop.shared);
+        let turns = Turns::of_runtime();
+        let mut notified = pin!(shared.signals.driver.notified());
         while let Some(interest) = self.interest() {
             tokio::select! {
                 ready = self.readiness.socket.ready(interest) => {
                     let mut guard = ready?;
                     let ready = guard.ready();
                     if ready.is_readable() {
-                        let taken = self.stop.shared.receive()?;
+                        let taken = shared.receive()?;
                         match taken.what {
                             Received::Nothing => {
                                 // Two sockets behind one descriptor tell of room to send in this way too.
-                                if self.stop.shared.lock().outbox.is_blocked() {
-                                    resume_sending(&self.stop.shared);
+                                if shared.lock().outbox.is_blocked() {
+                                    resume_sending(&shared);
                                 }
                             }
-                            Received::Packets => self.stop.shared.complete(),
+                            Received::Packets => shared.complete(),
                             Received::News => {
                                 // Those who were told run first: what they answer at once travels with the SACK.
-                                tokio::task::yield_now().await;
-                                self.stop.shared.complete_news();
+                                turns.give_way(|| shared.owes_completion()).await;
+                                shared.complete_news();
                             }
                         }
                         // What comes from now on is told anew, so nobody need look and find nothing.
@@ -56,7 +62,7 @@ impl TaskDriver {
                             guard.clear_ready_matching(Ready::READABLE);
                         }
                     }
-                    if ready.is_writable() && resume_sending(&self.stop.shared) == Socket::Full {
+                    if ready.is_writable() && resume_sending(&shared) == Socket::Full {
                         guard.clear_ready_matching(Ready::WRITABLE);
                     }
                     if has_error(ready) {
@@ -66,16 +72,16 @@ impl TaskDriver {
                 }
                 ready = self.readiness.timer.readable() => {
                     ready?.clear_ready();
-                    self.stop.shared.change(|state, now| {
+                    shared.change(|state, now| {
                         state.acknowledge_timer();
                         state.handle_timeout(now);
                     });
                 }
                 event = Readiness::address(&mut self.readiness.addresses) => {
                     let event = event?;
-                    self.stop.shared.change(|state, now| state.on_address(now, event));
+                    shared.change(|state, now| state.on_address(now, event));
                 }
-                () = self.stop.shared.signals.driver.notified() => {}
+                () = notified.as_mut() => notified.set(shared.signals.driver.notified()),
             }
         }
         Ok(())
@@ -95,6 +101,38 @@ impl TaskDriver {
     fn drain_errors(&mut self) -> io::Result<()> {
         while self.stop.shared.io.receive_error()?.is_some() {}
         self.readiness.renew()
+    }
+}
+
+/// How the driver lets those run first whom it has just woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turns {
+    /// One thread runs one task after the other, those that were woken first before the others.
+    InOrder,
+    /// Other threads may take tasks that wait, and each of them that is called takes time.
+    Spread,
+}
+
+impl Turns {
+    fn of_runtime() -> Self {
+        match Handle::current().runtime_flavor() {
+            RuntimeFlavor::CurrentThread => Self::InOrder,
+            RuntimeFlavor::MultiThread | _ => Self::Spread,
+        }
+    }
+
+    /// Returns when those who were woken had their turn; sooner, if nothing `is_left` to do.
+    ///
+    /// A task that gives way by [`yield_now`](tokio::task::yield_now) comes back after the runtime has looked at its
+    /// sockets, which takes a system call. Behind the tasks that wait in the queue of one thread it comes without; only the
+    /// future of `block_on` is not among them.
+    async fn give_way(self, is_left: impl Fn() -> bool) {
+        if self == Self::InOrder {
+            turn::to_the_back().await;
+        }
+        if is_left() {
+            turn::yield_now().await;
+        }
     }
 }
 

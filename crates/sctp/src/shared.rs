@@ -130,6 +130,12 @@ impl Shared {
         self.complete_news_of(&mut self.lock());
     }
 
+    /// Returns whether nobody has yet sent what [`receive`](Self::receive) left where it brought news.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn owes_completion(&self) -> bool {
+        self.lock().driver_settles
+    }
+
     /// Returns how the driver goes on, after sending what [`receive`](Self::receive) left; but a driver that
     /// `would_look` at the socket again does so first, so that one SACK answers all that comes. Who has
     /// answered already sleeps until the next request.

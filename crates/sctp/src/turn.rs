@@ -8,6 +8,20 @@ pub(crate) use tokio::task::{
     yield_now,
 };
 
+/// Returns once the tasks that wait for their turn have had it.
+#[cfg(feature = "tokio")]
+pub(crate) async fn to_the_back() {
+    let mut has_had_turn = false;
+    core::future::poll_fn(|context| {
+        if core::mem::replace(&mut has_had_turn, true) {
+            return core::task::Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        core::task::Poll::Pending
+    })
+    .await;
+}
+
 #[cfg(not(feature = "tokio"))]
 pub(crate) use self::alone::{consume_budget, poll_proceed, yield_now};
 

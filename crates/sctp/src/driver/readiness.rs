@@ -1,11 +1,12 @@
 //! The readiness of socket, timer and addresses on Linux, where each is a descriptor.
 
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use sctp_io::{AddressEvent, AddressWatch};
-use tokio::io::unix::AsyncFd;
+use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
 use tokio::io::{Interest, Ready};
 
 use crate::endpoint::Descriptors;
@@ -15,7 +16,7 @@ use crate::shared::Shared;
 #[derive(Debug)]
 pub(crate) struct Readiness {
     pub(super) socket: AsyncFd<OwnedFd>,
-    pub(super) timer: AsyncFd<OwnedFd>,
+    pub(super) timer: Alarm,
     /// The addresses of this host, for endpoints with addresses that may come and go.
     pub(super) addresses: Option<AsyncFd<AddressWatch>>,
 }
@@ -24,7 +25,7 @@ impl Readiness {
     /// Registers duplicates of the descriptors: the originals stay where application threads use them.
     pub(crate) fn new(shared: &Arc<Shared>, descriptors: Descriptors) -> io::Result<Self> {
         let Descriptors { timer, addresses } = descriptors;
-        let timer = register(timer, Interest::READABLE)?;
+        let timer = Alarm(register(timer, Interest::READABLE)?);
         let socket = register(shared.io.as_fd().try_clone_to_owned()?, SOCKET_INTEREST)?;
         let addresses = addresses.map(|watch| register(watch, Interest::READABLE)).transpose()?;
         Ok(Self { socket, timer, addresses })
@@ -47,6 +48,17 @@ impl Readiness {
         let descriptor = self.socket.get_ref().try_clone()?;
         self.socket = register(descriptor, SOCKET_INTEREST)?;
         Ok(())
+    }
+}
+
+/// The descriptor of the endpoint's timer, for which one task waits.
+#[derive(Debug)]
+pub(super) struct Alarm(AsyncFd<OwnedFd>);
+
+impl Alarm {
+    /// Waits for it to fire. As nobody else waits, no list of those who do is kept.
+    pub(super) async fn readable(&self) -> io::Result<AsyncFdReadyGuard<'_, OwnedFd>> {
+        poll_fn(|context| self.0.poll_read_ready(context)).await
     }
 }
 

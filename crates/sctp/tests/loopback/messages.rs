@@ -65,6 +65,28 @@ async fn messages_come_back_when_several_threads_drive() {
     assert_unchanged(&messages, Delivery::Ordered);
 }
 
+/// Of a task as of what the runtime blocks on: who is told of a message answers before its acknowledgment leaves.
+#[tokio::test]
+async fn answers_and_next_requests_take_acknowledgments_along() {
+    const ROUND_TRIPS: u32 = 200;
+    within_a_minute(async {
+        let pair = Pair::new().await;
+        let answering = tokio::spawn(echo(pair.there));
+        for number in 0..ROUND_TRIPS {
+            pair.here.send(numbered(0, number, 64, Delivery::Ordered)).await.unwrap();
+            pair.here.recv().await.unwrap().unwrap();
+        }
+        // One for each message; a stall of the machine costs a few more.
+        for endpoint in [&pair.client, &pair.server] {
+            let packets = endpoint.io_statistics().packets_sent;
+            assert!(packets < u64::from(ROUND_TRIPS) * 3 / 2, "{packets} packets for {ROUND_TRIPS} messages");
+        }
+        pair.here.shutdown().await.unwrap();
+        answering.await.unwrap();
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn messages_of_64_kib_arrive_whole() {
     within_a_minute(async {
