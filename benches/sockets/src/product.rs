@@ -85,7 +85,7 @@ pub fn over_ip(task: &Task) -> ! {
 fn block(task: &Task, endpoint: &blocking::Endpoint, peer: Destination) -> ! {
     let port = SctpPort::new(SCTP_PORT).expect("not zero");
     let association = match task.end.opens() {
-        true => endpoint.connect(&[peer], port).expect("the receiver is there"),
+        true => endpoint.connect([peer], port).expect("the receiver is there"),
         false => endpoint.accept().expect("it is open"),
     };
     let (mut messages, mut received) = (task.messages(), Vec::new());
