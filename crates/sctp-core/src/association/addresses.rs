@@ -3,6 +3,7 @@
 use core::net::IpAddr;
 
 use sctp_wire::{Asconf, AsconfAck, Chunk, Packet};
+use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::Association;
@@ -11,6 +12,27 @@ use crate::error::{AddressChangeError, SetPrimaryError};
 use crate::event::AddressChange;
 use crate::trace;
 use crate::transmit::{Datagram, Destination, PathId, PathIndex};
+
+/// The addresses of this host as an INIT ACK lists them, and how they have changed since.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LocalAddresses {
+    /// The addresses that were there when it was sent: the peer takes packets from these, whether they are there or not.
+    pub(crate) told: SmallVec<[IpAddr; 2]>,
+    /// The addresses among them that are gone.
+    pub(crate) lost: SmallVec<[IpAddr; 1]>,
+    /// The addresses that have come since: the peer does not know them (RFC 5061 §5.3 (F1)).
+    pub(crate) gained: SmallVec<[IpAddr; 1]>,
+}
+
+impl LocalAddresses {
+    /// Compares what was told with the addresses that are there now.
+    pub(crate) fn changed(told: SmallVec<[IpAddr; 2]>, there: impl Iterator<Item = IpAddr> + Clone) -> Self {
+        let is_gone = |address: &IpAddr| !there.clone().any(|other| other == *address);
+        let lost = told.iter().copied().filter(is_gone).collect();
+        let gained = there.clone().filter(|address| !told.contains(address)).collect();
+        Self { told, lost, gained }
+    }
+}
 
 impl Association {
     /// Makes a path the primary one: data goes there from now on, while the path is active.
@@ -62,6 +84,18 @@ impl Association {
         }
         let (session, outbound) = (&mut self.session, &mut self.outbound);
         self.addresses.on_local_up(now, local, session, outbound);
+        self.after_input(now);
+    }
+
+    /// What has happened to the addresses of this host since the INIT ACK that the association comes of happens to it now: with
+    /// automatic addresses the peer is asked for the changes.
+    pub(crate) fn catch_up_with_host(&mut self, now: Instant, locals: &LocalAddresses) {
+        for &lost in &locals.lost {
+            self.addresses.on_local_down(now, lost, &mut self.session, &mut self.outbound);
+        }
+        for &gained in &locals.gained {
+            self.local_address_up(now, gained);
+        }
         self.after_input(now);
     }
 

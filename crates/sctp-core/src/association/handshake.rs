@@ -20,8 +20,8 @@ use super::collision::CollisionAction;
 use super::control::Bundling;
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Capabilities, Capability,
-    DynamicAddresses, Inbound, Negotiated, Outbound, ParameterList, Peer, Reconfig, Session, State,
-    StateCookie, Timer,
+    DynamicAddresses, Inbound, LocalAddresses, Negotiated, Outbound, ParameterList, Peer, Reconfig, Session,
+    State, StateCookie, Timer,
 };
 use crate::config::{AnnouncedPrimary, AssociationConfig};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
@@ -85,12 +85,13 @@ impl Association {
     }
 
     /// Creates the association of a valid cookie that came back from `source` (RFC 9260 §5.1 (D)). Confirmed is
-    /// the address the INIT ACK went to, and no other (RFC 9260 §5.4).
+    /// the address the INIT ACK went to, and no other (RFC 9260 §5.4). Of this host's addresses the peer knows those that the INIT
+    /// ACK listed; those that are left of them are sent from. The caller goes on with [`catch_up_with_host`](Self::catch_up_with_host).
     pub(crate) fn accept(
         now: Instant,
         cookie: &StateCookie,
         source: Destination,
-        locals: &[IpAddr],
+        locals: &LocalAddresses,
         config: Arc<AssociationConfig>,
         nonces: Nonces,
     ) -> Box<Self> {
@@ -102,7 +103,7 @@ impl Association {
         let halves = (sender, Some(receiver));
         let authentication =
             Authentication::agreed(cookie.key_material.as_ref(), &config.authentication.keys);
-        let paths = PathSet::new(cookie.source, locals, &config);
+        let paths = PathSet::new(cookie.source, &locals.told, &config);
         let state = State::established();
         let mut association = Self::assemble(state, peer, halves, authentication, paths, config, nonces);
         association.session.count_ignored_addresses(cookie.notes);
@@ -116,6 +117,9 @@ impl Association {
             &association.outbound.paths,
         );
         let (session, paths) = (&mut association.session, &mut association.outbound.paths);
+        for &lost in &locals.lost {
+            let _unused_so_far = paths.on_local_deleted(lost);
+        }
         session.note_wishes(cookie.source, cookie.notes, paths);
         session.measure_cookie(now, cookie, source, paths);
         association.communication_up(now);
@@ -150,11 +154,12 @@ impl Association {
         now: Instant,
         source: Destination,
         cookie: &StateCookie,
+        locals: &LocalAddresses,
     ) -> CollisionAction {
         let action = self.session.judge_cookie(now, source, cookie, &self.outbound.paths);
         trace::cookie_collision(action.name());
         match action {
-            CollisionAction::Restart => self.on_restart(now, source, cookie),
+            CollisionAction::Restart => self.on_restart(now, source, cookie, locals),
             CollisionAction::Initialise => self.on_crossing_cookie(now, source, cookie),
             CollisionAction::Duplicate => self.on_duplicate_cookie(now, source),
             CollisionAction::Late | CollisionAction::Discard => {

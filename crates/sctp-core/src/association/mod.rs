@@ -54,6 +54,7 @@ mod watched;
 use sctp_wire::StreamId;
 use virtual_time::Instant;
 
+pub(crate) use self::addresses::LocalAddresses;
 use self::asconf::DynamicAddresses;
 pub(crate) use self::auth::{Announcement, AuthVerdict, Authentication, Authenticity, KeyMaterial};
 pub(crate) use self::handshake::{

@@ -3,7 +3,7 @@
 use sctp_wire::{Cause, ChunkBuf};
 use virtual_time::Instant;
 
-use super::{Association, AssociationState as S, StateCookie};
+use super::{Association, AssociationState as S, LocalAddresses, StateCookie};
 use crate::error::AssociationError;
 use crate::event::AddressOutcome;
 use crate::event::Event;
@@ -12,7 +12,13 @@ use crate::transmit::Destination;
 
 impl Association {
     /// Action A: the peer begins anew; so do we, keeping identity and the user's attention.
-    pub(super) fn on_restart(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
+    pub(super) fn on_restart(
+        &mut self,
+        now: Instant,
+        source: Destination,
+        cookie: &StateCookie,
+        locals: &LocalAddresses,
+    ) {
         if self.session.state.name() == S::ShutdownAckSent {
             let path = self.outbound.path_of(source);
             self.outbound.push(path, &mut self.session, Ok(ChunkBuf::shutdown_ack()));
@@ -25,7 +31,6 @@ impl Association {
         self.session.tell_failed(failed);
         self.inbound.abort_partial(&mut self.session);
         self.give_up_requests();
-        let locals = self.outbound.paths.local_addresses();
         let mut fresh = Self::accept(
             now,
             cookie,
@@ -54,6 +59,7 @@ impl Association {
         if from != S::Established {
             trace::association_state(from, self.session.state.name(), &"peer restarted");
         }
+        self.catch_up_with_host(now, locals);
         // Whoever wanted the end waits for it, or is not there any more to want it again.
         if shutdown_wanted {
             self.shutdown(now);

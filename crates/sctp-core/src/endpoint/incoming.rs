@@ -17,8 +17,8 @@ use super::ootb::is_nobodys;
 use crate::association::StateCookie;
 use crate::association::collision::CollisionAction;
 use crate::association::{
-    Announcement, Association, AuthVerdict, Authentication, Authenticity, InitReply, KeyMaterial, Reading,
-    add_addresses, add_wishes, address_parameter,
+    Announcement, Association, AuthVerdict, Authentication, Authenticity, InitReply, KeyMaterial,
+    LocalAddresses, Reading, add_addresses, add_wishes, address_parameter,
 };
 use crate::capabilities::{Negotiated, OfferedExtensions};
 use crate::config::{AssociationConfig, IncomingPolicy};
@@ -399,8 +399,8 @@ impl Endpoint {
     ) {
         match self.config.incoming {
             IncomingPolicy::Accept => {
-                let config = self.shared.accepted();
-                let _slot = self.admit(now, datagram, packet, (&mut cookie, authenticity), config);
+                let (locals, config) = (self.presence.since(cookie.issued_at), self.shared.accepted());
+                let _slot = self.admit(now, datagram, packet, (&mut cookie, authenticity), &locals, config);
             }
             IncomingPolicy::Ask(limits) => self.ask(now, limits, datagram, packet, (cookie, authenticity)),
             IncomingPolicy::Refuse => self.turn_away(datagram, packet, &cookie),
@@ -414,13 +414,15 @@ impl Endpoint {
         }
     }
 
-    /// Makes the association of a cookie, if there is room for it; returns its slot.
+    /// Makes the association of a cookie, if there is room for it; returns its slot. `locals` are the addresses of this host since the
+    /// cookie was made.
     pub(super) fn admit(
         &mut self,
         now: Instant,
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
         (cookie, authenticity): (&mut StateCookie, Authenticity),
+        locals: &LocalAddresses,
         config: Arc<AssociationConfig>,
     ) -> Option<usize> {
         let network = network_of(cookie.source);
@@ -437,26 +439,16 @@ impl Endpoint {
             cookie.source = datagram.source;
         }
         let nonces = self.rng.nonces();
-        let (told, untold) = self.locals_told(cookie.issued_at);
-        let association = Association::accept(now, cookie, datagram.source, &told, config, nonces);
+        let association = Association::accept(now, cookie, datagram.source, locals, config, nonces);
         let slot = self.insert(now, association);
         self.table.associations[slot].cookie_made_at = Some(cookie.issued_at);
-        for local in untold {
-            self.with(now, slot, |association| association.local_address_up(now, local));
+        if !(locals.lost.is_empty() && locals.gained.is_empty()) {
+            self.with(now, slot, |association| association.catch_up_with_host(now, locals));
         }
         self.enter_crowd(slot, network);
         let found = self.table.path_to(slot, datagram.source);
         self.deliver(now, found, datagram, packet, authenticity);
         Some(slot)
-    }
-
-    /// Returns the addresses of this host that an INIT ACK of that time may have listed, and the others: who has not been told of an
-    /// address discards what comes from there (RFC 5061 §5.3 (F1)).
-    fn locals_told(&self, issued_at: Instant) -> (SmallVec<[IpAddr; 2]>, SmallVec<[IpAddr; 2]>) {
-        let was_there = |local: &IpAddr| self.presence.was_there(*local, issued_at);
-        let (told, untold): (SmallVec<[IpAddr; 2]>, _) = self.locals.iter().copied().partition(was_there);
-        // None that was told is left: better one that may be discarded.
-        if told.is_empty() { (untold, told) } else { (told, untold) }
     }
 
     /// The association is over, or this tag of it: its cookies make no other.
@@ -476,7 +468,8 @@ impl Endpoint {
         (cookie, authenticity): (&StateCookie, Authenticity),
     ) {
         let replaced = self.table.get(slot).peer().local_tag;
-        let action = self.table.at(now, slot).on_cookie_echo(now, datagram.source, cookie);
+        let locals = self.presence.since(cookie.issued_at);
+        let action = self.table.at(now, slot).on_cookie_echo(now, datagram.source, cookie, &locals);
         if self.table.get(slot).peer().local_tag != replaced {
             self.spend_cookies(slot, replaced);
             self.table.associations[slot].cookie_made_at = Some(cookie.issued_at);
@@ -554,7 +547,9 @@ pub fn fuzz_cookie(octets: &[u8]) {
     assert_eq!(StateCookie::decode(&cookie.encode()).as_ref(), Some(&cookie));
     let (config, nonces) = (AssociationConfig::default(), crate::rng::Nonces::new(&[7; 32]));
     let (now, source) = (Instant::EPOCH, cookie.source);
-    let mut association = Association::accept(now, &cookie, source, &[], std::sync::Arc::new(config), nonces);
+    let locals = LocalAddresses::default();
+    let mut association =
+        Association::accept(now, &cookie, source, &locals, std::sync::Arc::new(config), nonces);
     let mut buffer = Vec::new();
     association.transmit(now, usize::MAX, &mut buffer, &mut |_| {});
     while association.poll_event().is_some() {}

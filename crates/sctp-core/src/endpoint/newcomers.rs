@@ -259,9 +259,11 @@ impl Endpoint {
         config: Arc<AssociationConfig>,
     ) -> Option<usize> {
         let mut cookie = (*undecided.cookie).clone();
+        let locals = self.presence.since(cookie.issued_at);
         // The time of the decision is no part of the round trip that the age of the cookie tells.
         cookie.issued_at += now.since(undecided.arrived_at);
-        let slot = self.admit(now, datagram, packet, (&mut cookie, undecided.authenticity), config)?;
+        let slot =
+            self.admit(now, datagram, packet, (&mut cookie, undecided.authenticity), &locals, config)?;
         self.table.associations[slot].cookie_made_at = Some(undecided.cookie.issued_at);
         self.settle(now);
         Some(slot)

@@ -4,5 +4,6 @@ mod addresses;
 mod break_before_make;
 mod failover;
 mod flaps;
+mod meanwhile;
 mod sources;
 mod start_up;

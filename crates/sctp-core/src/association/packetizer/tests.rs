@@ -5,8 +5,7 @@ use core::time::Duration;
 use smallvec::smallvec;
 
 use super::*;
-use crate::association::PeerNotes;
-use crate::association::StateCookie;
+use crate::association::{LocalAddresses, PeerNotes, StateCookie};
 use crate::capabilities::{Capabilities, Negotiated};
 use crate::config::{AssociationConfig, Profile};
 use crate::message::Message;
@@ -39,7 +38,8 @@ fn established(now: Instant, config: AssociationConfig) -> Box<Association> {
         addresses: smallvec![PEER.address],
         notes: PeerNotes::default(),
     };
-    Association::accept(now, &cookie, PEER, &[], config.into(), Nonces::new(&[1; 32]))
+    let locals = LocalAddresses::default();
+    Association::accept(now, &cookie, PEER, &locals, config.into(), Nonces::new(&[1; 32]))
 }
 
 #[test]
