@@ -140,6 +140,11 @@ impl DynamicAddresses {
         })
     }
 
+    /// Returns whether the peer knows this address of the host.
+    fn is_told(&self, local: IpAddr) -> bool {
+        self.agreed.as_ref().is_some_and(|agreed| agreed.told.contains(&local))
+    }
+
     /// Returns whether an ABORT to this address answers what crossed the ASCONF that deletes it (RFC 5061
     /// §5.3.1).
     pub(super) fn is_leaving(&self, local: Option<IpAddr>) -> bool {

@@ -685,6 +685,21 @@ fn deleted_address_that_the_host_has_again_is_not_sent_from() {
     assert_eq!(pair.payloads(End::Right).len(), 1);
 }
 
+/// RFC 5061 §5.1 (A7): what was waiting for an answer goes in one ASCONF, and the last of it is what holds.
+#[test]
+fn address_that_one_request_adds_and_the_next_deletes_is_not_sent_from() {
+    let mut pair = moving().homes(&["10.0.0.1", "10.0.1.1"], &["10.0.0.2", "10.0.1.2"]).connected();
+    let second = ip("10.0.1.1");
+    for change in [AddressChange::Delete(second), AddressChange::Add(second), AddressChange::Delete(second)] {
+        ask(&mut pair, End::Left, change).unwrap();
+    }
+    pair.run_ms(100);
+    assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done; 3]);
+    assert_eq!((asconf(&pair, End::Left).sent, peer_addresses(&pair, End::Right)), (2, vec![ip("10.0.0.1")]));
+    pair.with(End::Left, |side, now| side.endpoint.local_address_down(now, ip("10.0.0.1")));
+    assert!(!sources(&pair, End::Left).contains(&Some(second)));
+}
+
 /// The host has the address again before the peer has answered that it forgot it.
 #[test]
 fn automatic_address_that_comes_back_while_it_is_deleted_is_added_again() {

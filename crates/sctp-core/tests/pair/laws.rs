@@ -29,7 +29,7 @@ use crate::net::End;
 
 /// Sequences that broke a law once, and how. They run first. What was found before an operation was added is a test of
 /// its own: the same seed now gives another sequence.
-const KEPT_SEEDS: [(Repertoire, u64, &str); 21] = [
+const KEPT_SEEDS: [(Repertoire, u64, &str); 22] = [
     (Repertoire::Plain, 83_480, "an end reboots and gives up while its former COOKIE ECHO is on its way"),
     (
         Repertoire::Plain,
@@ -79,6 +79,11 @@ const KEPT_SEEDS: [(Repertoire, u64, &str); 21] = [
         "all that the INIT ACK had listed was gone at the COOKIE ECHO, and was not used when it came back",
     ),
     (Repertoire::Moving, 110_824, "likewise"),
+    (
+        Repertoire::Moving,
+        116_298,
+        "one ASCONF added an address and deleted it again, and its sender went on from there",
+    ),
 ];
 
 /// How many sequences of each kind: what takes some seconds in a debug build.

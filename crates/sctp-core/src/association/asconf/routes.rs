@@ -69,7 +69,7 @@ impl DynamicAddresses {
     fn send_next(&mut self, now: Instant, session: &mut Session, outbound: &mut Outbound) {
         for change in self.take_impossible() {
             let cause = CauseCode::DELETE_LAST_ADDRESS.get();
-            self.on_outcome(now, change, AddressOutcome::Refused { cause }, session, outbound);
+            self.on_outcomes(now, &[(change, AddressOutcome::Refused { cause })], session, outbound);
         }
         let path = self.way_of_request(&outbound.paths);
         let Some(chunk) = self.next(now, outbound.paths.path(path)) else { return };
@@ -213,9 +213,7 @@ impl DynamicAddresses {
             AsconfAnswer::Outstanding(outcomes) => {
                 outbound.timers.stop(Timer::T4Asconf);
                 outbound.answered(now, path, Answer::Acknowledged, session);
-                for (change, outcome) in outcomes {
-                    self.on_outcome(now, change, outcome, session, outbound);
-                }
+                self.on_outcomes(now, &outcomes, session, outbound);
                 if let Some((asked_on, rtt)) = measured {
                     outbound.on_first_round_trip(now, asked_on, rtt);
                 }
@@ -227,21 +225,28 @@ impl DynamicAddresses {
         Ok(())
     }
 
-    fn on_outcome(
+    /// What the peer has done with one request after the other. An address that one added and a later one deleted is known to it no
+    /// more, and not used.
+    fn on_outcomes(
         &mut self,
         now: Instant,
-        change: AddressChange,
-        outcome: AddressOutcome,
+        outcomes: &[(AddressChange, AddressOutcome)],
         session: &mut Session,
         outbound: &mut Outbound,
     ) {
-        if let Some(usable) = self.settle(change, outcome) {
-            self.on_local_up(now, usable, session, outbound);
+        let usable = outcomes.iter().filter_map(|(change, outcome)| self.settle(*change, *outcome));
+        let usable: SmallVec<[IpAddr; 4]> = usable.collect();
+        for local in usable {
+            if self.is_told(local) {
+                self.on_local_up(now, local, session, outbound);
+            }
         }
-        if let (AddressChange::SetPrimary(local), AddressOutcome::Done) = (change, outcome) {
-            outbound.paths.on_primary_granted(now, local);
+        for &(change, outcome) in outcomes {
+            if let (AddressChange::SetPrimary(local), AddressOutcome::Done) = (change, outcome) {
+                outbound.paths.on_primary_granted(now, local);
+            }
+            session.tell_address_outcome(change, outcome);
         }
-        session.tell_address_outcome(change, outcome);
     }
 
     /// The peer reports that it does not know ASCONF (A9).
@@ -253,7 +258,7 @@ impl DynamicAddresses {
     ) {
         outbound.timers.stop(Timer::T4Asconf);
         for change in self.give_up() {
-            self.on_outcome(now, change, AddressOutcome::NotUnderstood, session, outbound);
+            self.on_outcomes(now, &[(change, AddressOutcome::NotUnderstood)], session, outbound);
         }
     }
 }
