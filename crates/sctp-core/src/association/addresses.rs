@@ -87,18 +87,6 @@ impl Association {
         self.after_input(now);
     }
 
-    /// What has happened to the addresses of this host since the INIT ACK that the association comes of happens to it now: with
-    /// automatic addresses the peer is asked for the changes.
-    pub(crate) fn catch_up_with_host(&mut self, now: Instant, locals: &LocalAddresses) {
-        for &lost in &locals.lost {
-            self.addresses.on_local_down(now, lost, &mut self.session, &mut self.outbound);
-        }
-        for &gained in &locals.gained {
-            self.local_address_up(now, gained);
-        }
-        self.after_input(now);
-    }
-
     /// Takes in an ASCONF that is authenticated.
     pub(super) fn on_asconf(&mut self, now: Instant, source: Destination, asconf: &Asconf<'_>) {
         let (session, outbound, inbound) = (&mut self.session, &mut self.outbound, &mut self.inbound);

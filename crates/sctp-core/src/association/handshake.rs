@@ -86,7 +86,7 @@ impl Association {
 
     /// Creates the association of a valid cookie that came back from `source` (RFC 9260 §5.1 (D)). Confirmed is
     /// the address the INIT ACK went to, and no other (RFC 9260 §5.4). Of this host's addresses the peer knows those that the INIT
-    /// ACK listed; those that are left of them are sent from. The caller goes on with [`catch_up_with_host`](Self::catch_up_with_host).
+    /// ACK listed; those that are left of them are sent from.
     pub(crate) fn accept(
         now: Instant,
         cookie: &StateCookie,
@@ -125,6 +125,7 @@ impl Association {
         association.communication_up(now);
         let (session, outbound) = (&mut association.session, &mut association.outbound);
         session.send_cookie_ack(now, source, outbound);
+        association.addresses.catch_up(now, locals, session, outbound);
         association
     }
 

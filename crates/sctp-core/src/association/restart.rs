@@ -59,7 +59,6 @@ impl Association {
         if from != S::Established {
             trace::association_state(from, self.session.state.name(), &"peer restarted");
         }
-        self.catch_up_with_host(now, locals);
         // Whoever wanted the end waits for it, or is not there any more to want it again.
         if shutdown_wanted {
             self.shutdown(now);

@@ -442,9 +442,6 @@ impl Endpoint {
         let association = Association::accept(now, cookie, datagram.source, locals, config, nonces);
         let slot = self.insert(now, association);
         self.table.associations[slot].cookie_made_at = Some(cookie.issued_at);
-        if !(locals.lost.is_empty() && locals.gained.is_empty()) {
-            self.with(now, slot, |association| association.catch_up_with_host(now, locals));
-        }
         self.enter_crowd(slot, network);
         let found = self.table.path_to(slot, datagram.source);
         self.deliver(now, found, datagram, packet, authenticity);

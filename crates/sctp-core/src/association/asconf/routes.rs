@@ -8,6 +8,7 @@ use virtual_time::Instant;
 
 use super::DynamicAddresses;
 use super::request::AsconfAnswer;
+use crate::association::LocalAddresses;
 use crate::association::inbound::Inbound;
 use crate::association::outbound::Outbound;
 use crate::association::session::Session;
@@ -63,6 +64,22 @@ impl DynamicAddresses {
         }
         if asks {
             self.send_next(now, session, outbound);
+        }
+    }
+
+    /// What has happened to the addresses of this host since the INIT ACK that the association comes of happens to it now.
+    pub(in crate::association) fn catch_up(
+        &mut self,
+        now: Instant,
+        locals: &LocalAddresses,
+        session: &mut Session,
+        outbound: &mut Outbound,
+    ) {
+        for &lost in &locals.lost {
+            self.on_local_down(now, lost, session, outbound);
+        }
+        for &gained in &locals.gained {
+            self.on_local_up(now, gained, session, outbound);
         }
     }
 
