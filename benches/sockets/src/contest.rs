@@ -125,12 +125,12 @@ impl Contest {
         options: &[&str],
     ) -> Result<Running, Absence> {
         let own = self.programs.join(stack);
-        let is_own = ["usrsctp", "pion"].contains(&stack);
+        let is_own = OWN_PROGRAMS.contains(&stack);
         if is_own && !own.exists() {
             return Err(Absence::NotThere);
         }
         let mut command = self.command(processor, if is_own { own } else { beside("contender") });
-        if !is_own {
+        if !["usrsctp", "pion"].contains(&stack) {
             command.arg(stack);
         }
         command
@@ -178,6 +178,8 @@ pub fn build_programs() -> PathBuf {
         .current_dir(sources.join("pion"))
         .status();
     report("pion", pion);
+    let quiet = compiler("bash").arg(sources.join("dcsctp-quiet")).arg(&programs).status();
+    report("dcsctp-quiet", quiet);
     programs
 }
 
@@ -189,6 +191,8 @@ fn compiler(name: &str) -> Command {
     command
 }
 
+/// The stacks that are no part of this program.
+const OWN_PROGRAMS: [&str; 3] = ["usrsctp", "pion", "dcsctp-quiet"];
 /// For a receiver to listen.
 const SETTLING: Duration = Duration::from_millis(50);
 /// Beyond the time that is measured: handshake, warming up, and being disturbed.

@@ -39,7 +39,7 @@ async fn as_task(task: Task) -> Infallible {
             }
             End::Receive => {
                 association.recv_many(&mut received, AT_ONCE).await.expect("it is up");
-                received.drain(..).for_each(|it| tally.add(it.message.payload.len()));
+                received.drain(..).for_each(|it| tally.add(task.read(&it.message.payload)));
                 tally.look();
             }
             End::Echo => {
@@ -96,7 +96,7 @@ fn block(task: &Task, endpoint: &blocking::Endpoint, peer: Destination) -> ! {
             End::Send => association.send_many(messages.by_ref().take(AT_ONCE)).expect("it is up"),
             End::Receive => {
                 association.recv_many(&mut received, AT_ONCE).expect("it is up");
-                received.drain(..).for_each(|it| tally.add(it.message.payload.len()));
+                received.drain(..).for_each(|it| tally.add(task.read(&it.message.payload)));
                 tally.look();
             }
             End::Echo => {

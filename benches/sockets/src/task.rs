@@ -1,5 +1,6 @@
 //! What a contender is asked to do.
 
+use std::hint::black_box;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ pub struct Task {
     pub window_bytes: Option<usize>,
     /// How long a queue our own stack may keep; `None`: without a bound.
     pub queue: Option<Duration>,
+    /// Each message is made anew, and each that arrives is read, as programs do.
+    pub is_fresh: bool,
 }
 
 impl Task {
@@ -84,6 +87,7 @@ impl Task {
             beside_bulk: false,
             window_bytes: None,
             queue: None,
+            is_fresh: false,
         };
         for option in options {
             match option.split_once('=').unwrap_or((option, "")) {
@@ -92,6 +96,7 @@ impl Task {
                 ("window-kib", count) => task.window_bytes = Some(usize::from(number(count)) << 10),
                 ("queue-us", time) => task.queue = Some(Duration::from_micros(number(time).into())),
                 ("beside-bulk", _) => task.beside_bulk = true,
+                ("fresh", _) => task.is_fresh = true,
                 ("unordered", _) => task.delivery = Delivery::Unordered,
                 ("i-data", _) => task.framing = Framing::IData,
                 other => panic!("{other:?} is no option"),
@@ -125,7 +130,21 @@ impl Task {
     /// Messages for our own stack, dealt to the streams in turn.
     pub fn messages(&self) -> impl Iterator<Item = Message> + use<> {
         let (payload, streams, delivery) = (self.payload(), self.streams, self.delivery);
-        (0..streams).cycle().map(move |stream| Message::new(StreamId::new(stream), delivery, payload.clone()))
+        let (octets, is_fresh, mut number) = (self.octets, self.is_fresh, 0_u8);
+        (0..streams).cycle().map(move |stream| {
+            number = number.wrapping_add(1);
+            let payload = if is_fresh { vec![number; octets].into() } else { payload.clone() };
+            Message::new(StreamId::new(stream), delivery, payload)
+        })
+    }
+
+    /// Returns the length of a message that arrived, after reading it if that is asked.
+    #[must_use]
+    pub fn read(&self, payload: &[u8]) -> usize {
+        if self.is_fresh {
+            black_box(payload.iter().fold(0_u64, |sum, octet| sum.wrapping_add(u64::from(*octet))));
+        }
+        payload.len()
     }
 }
 

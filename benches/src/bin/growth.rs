@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use headway_benches::clock::median;
-use headway_benches::counting::{count, counted_time};
+use headway_benches::counting::{Count, count, counted_time};
 use headway_benches::scenario;
 
 fn measure(dimension: &str, size: usize) -> Option<u64> {
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         let (mut first, mut first_nanos) = (None, None);
         for size in sizes {
             let (instructions, packets) = match count(&[dimension, &size.to_string()]) {
-                Ok((instructions, printed)) => {
+                Ok(Count { instructions, printed, .. }) => {
                     (instructions, printed.trim().parse::<u64>().unwrap_or(1).max(1))
                 }
                 Err(error) => {

@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use headway_benches::counting::count;
+use headway_benches::counting::{Count, count};
 use headway_benches::handles::{Handles, MOST, bursts, round_trips};
 
 /// Does a measurement's work, and gives the messages that were counted.
@@ -52,7 +52,7 @@ fn compare() -> Result<(), Box<dyn Error>> {
 }
 
 fn per_message(name: &str, handles: &str) -> Result<f64, Box<dyn Error>> {
-    let (instructions, printed) = count(&[name, handles])?;
+    let Count { instructions, printed, .. } = count(&[name, handles])?;
     let messages: u64 = printed.trim().parse()?;
     Ok(instructions as f64 / messages as f64)
 }

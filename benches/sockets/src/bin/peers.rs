@@ -60,18 +60,23 @@ fn print() -> Result<(), Infallible> {
     Ok(())
 }
 
-const STACKS: [&str; 10] = [
+/// All stacks; ours made in several ways, "fresh" with payloads made anew and read.
+const STACKS: [&str; 13] = [
     "headway",
+    "headway-fresh",
     "headway-tokio",
     "headway-engine",
-    "rtc-sctp",
+    RTC,
     "sctp-proto",
+    "dcsctp-quiet",
     "dcsctp",
     "quinn",
     "usrsctp",
     "pion",
     "tcp",
+    "tcp-batched",
 ];
+const RTC: &str = "rtc-sctp";
 
 /// Message sizes, ordered, one stream.
 fn bulk(contest: &Contest, runs: usize) {
@@ -84,17 +89,21 @@ fn bulk(contest: &Contest, runs: usize) {
             }
             raw.push(raw_udp::throughput(1400, 46, Duration::from_millis(contest.milliseconds)));
         }
+        let spreads: Vec<_> =
+            outcomes.iter().map(|outcomes| spread(outcomes.iter().map(|it| it.mb_per_s))).collect();
         let outcomes: Vec<_> = outcomes.into_iter().map(middle).collect();
-        let (raw, rtc) = (median(raw), outcomes[3].as_ref().map_or(f64::NAN, |it| it.mb_per_s));
+        let rtc = STACKS.iter().zip(&outcomes).find(|(stack, _)| **stack == RTC);
+        let rtc = rtc.and_then(|(_, outcome)| *outcome).map_or(f64::NAN, |it| it.mb_per_s);
+        let raw = median(raw);
         println!("\n{octets} octets, one stream, ordered; raw UDP with GSO and GRO: {raw:.0} MB/s");
         println!(
-            "{:>15} {:>9} {:>11} {:>8} {:>8} {:>11} {:>9}",
-            "", "MB/s", "messages/s", "CPU send", "CPU recv", "/ rtc+GSO", "/ raw"
+            "{:>15} {:>9} {:>15} {:>11} {:>8} {:>8} {:>11} {:>9}",
+            "", "MB/s", "least–most", "messages/s", "CPU send", "CPU recv", "/ rtc+GSO", "/ raw"
         );
-        for (stack, outcome) in STACKS.iter().zip(&outcomes) {
+        for ((stack, outcome), spread) in STACKS.iter().zip(&outcomes).zip(spreads) {
             match outcome {
                 Some(it) => println!(
-                    "{stack:>15} {:>9.1} {:>11.0} {:>8.2} {:>8.2} {:>11.2} {:>9.2}",
+                    "{stack:>15} {:>9.1} {spread:>15} {:>11.0} {:>8.2} {:>8.2} {:>11.2} {:>9.2}",
                     it.mb_per_s,
                     it.messages_per_s,
                     it.sender_s_per_gb,
@@ -172,9 +181,11 @@ fn without_offload(contest: &Contest, runs: usize) {
 
 fn ping(contest: &Contest, runs: usize) {
     println!(
-        "\nround trips of 64 octets, both ends on processor 0, microseconds: p50, p99, p50 above raw UDP"
+        "\nround trips of 64 octets, both ends on processor 0, microseconds: p50, its least and most, p99, p50 above raw UDP"
     );
-    let stacks = [["raw-udp"].as_slice(), &STACKS].concat();
+    let alike = |stack: &&str| ["headway-fresh", "tcp-batched"].contains(stack);
+    let stacks = ["raw-udp", "sockets"].into_iter().chain(STACKS.into_iter().filter(|it| !alike(it)));
+    let stacks: Vec<_> = stacks.collect();
     let mut times = vec![Vec::new(); stacks.len()];
     for _ in 0..runs {
         for (stack, times) in stacks.iter().zip(&mut times) {
@@ -192,11 +203,12 @@ fn ping(contest: &Contest, runs: usize) {
         }
         let silent =
             absence.map_or_else(String::new, |_| format!(" of {} runs; the others gave none", p50.len()));
+        let spread = spread(p50.iter().copied());
         let p50 = median(p50);
         if raw.is_nan() {
             raw = p50;
         }
-        println!("{stack:>15} {p50:>8.1} {:>8.1} {:>+8.1}{silent}", median(p99), p50 - raw);
+        println!("{stack:>15} {p50:>8.1} {spread:>11} {:>8.1} {:>+8.1}{silent}", median(p99), p50 - raw);
     }
 }
 
@@ -241,11 +253,9 @@ fn beside(contest: &Contest, runs: usize) {
 /// Associations set up without sockets, both ends in this thread.
 fn in_memory(runs: usize) {
     println!("\nhandshakes in memory, both ends: associations/s of processor time, ratio to dcsctp");
-    let stacks: [(&str, fn(u16) -> f64); 3] = [
-        ("dcsctp", handshakes::dcsctp),
-        ("headway", handshakes::headway),
-        ("rtc-sctp", handshakes::rtc_sctp),
-    ];
+    type Handshakes = fn(u16) -> f64;
+    let stacks: [(&str, Handshakes); 3] =
+        [("dcsctp", handshakes::dcsctp), ("headway", handshakes::headway), (RTC, handshakes::rtc_sctp)];
     let mut rates = [const { Vec::new() }; 3];
     for _ in 0..runs {
         for ((_, handshakes), rates) in stacks.iter().zip(&mut rates) {
@@ -259,6 +269,12 @@ fn in_memory(runs: usize) {
 }
 
 const HANDSHAKES: u16 = 10_000;
+
+/// The least and the most of some runs.
+fn spread(values: impl Iterator<Item = f64> + Clone) -> String {
+    let (least, most) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
+    format!("{least:.1}–{most:.1}")
+}
 
 fn middle(mut outcomes: Vec<Outcome>) -> Option<Outcome> {
     outcomes.sort_by(|a, b| a.mb_per_s.total_cmp(&b.mb_per_s));

@@ -1,5 +1,5 @@
 //! dcsctp, by the authors of WebRTC's stack. As published it prints every packet into a string before it asks whether
-//! anybody wants it.
+//! anybody wants it; `dcsctp-quiet` is this program with that mended (`peers/dcsctp-quiet`).
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
