@@ -4,7 +4,7 @@ use core::fmt;
 use core::iter::FusedIterator;
 
 use crate::checksum::{self, KnownHeader};
-use crate::chunk::{Chunk, Data, IData, UnknownChunk};
+use crate::chunk::{Chunk, Data, IData, Sack, UnknownChunk};
 use crate::codepoints::ChunkType;
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Item, Layer};
@@ -158,6 +158,16 @@ impl<'a> Chunks<'a> {
         let data = Data::read(flags, value)?;
         self.cursor.pass(value);
         Some(data)
+    }
+
+    /// Returns the next chunk, if it is a sound SACK without gap ack blocks and duplicates, as most are; otherwise the walk stays where
+    /// it is.
+    #[inline]
+    pub fn next_cumulative_sack(&mut self) -> Option<Sack<'static>> {
+        let (_flags, value) = self.cursor.front(ChunkType::SACK)?;
+        let sack = Sack::read_cumulative(value)?;
+        self.cursor.pass(value);
+        Some(sack)
     }
 
     /// Returns the next chunk, if it is a sound I-DATA chunk; otherwise the walk stays where it is.

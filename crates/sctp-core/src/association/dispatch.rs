@@ -133,7 +133,7 @@ impl Association {
         self.inbound.receiver.as_mut()
     }
 
-    fn on_sack(&mut self, now: Instant, sack: &Sack<'_>) {
+    pub(super) fn on_sack(&mut self, now: Instant, sack: &Sack<'_>) {
         let state = self.session.state.name();
         // RFC 9260 §6: before COOKIE ACK nothing of ours can have been taken.
         if !state.sends_data() || state.is_setting_up() {

@@ -28,6 +28,8 @@ mod mtu;
 mod progress;
 mod rebinding;
 mod supervision;
+#[cfg(test)]
+mod tests;
 mod train;
 mod watch;
 mod write;
@@ -67,6 +69,9 @@ pub(super) struct Outbound {
     peer_is_alive: bool,
     progress: Progress,
     pub(super) supervision: Supervision,
+    /// The ways that SACKs go, for tests which compare them.
+    #[cfg(test)]
+    ways: tests::Ways,
 }
 
 impl Outbound {
@@ -81,6 +86,8 @@ impl Outbound {
             peer_is_alive: false,
             progress: Progress::NONE,
             supervision: Supervision::new(),
+            #[cfg(test)]
+            ways: tests::Ways::default(),
         }
     }
 

@@ -24,13 +24,42 @@ impl Association {
         self.session.counters.packets_received += 1;
         self.session.authentication.on_packet(authenticity);
         let mut chunks = packet.chunks();
-        if !is_data(&chunks) && is_tag_refused(packet, &self.session) {
-            self.session.counters.note().discarded.bad_tags += 1;
-            return;
+        let mut sack = None;
+        if !is_data(&chunks) {
+            if lets_sacks_in(packet.verification_tag, &self.session) {
+                sack = chunks.next_cumulative_sack();
+            }
+            if is_tag_refused(chunks.clone(), packet.verification_tag, &self.session) {
+                self.session.counters.note().discarded.bad_tags += 1;
+                return;
+            }
         }
         if let Some(receiver) = &mut self.inbound.receiver {
             receiver.begin_packet(now);
         }
+        // As below, but that nothing is left to be asked about it.
+        if let Some(sack) = sack {
+            self.on_sack(now, &sack);
+        }
+        let had_data = self.take_chunks(now, path, datagram, packet, chunks);
+        if had_data && !self.is_closed() {
+            self.outbound.paths.on_data(now, path);
+            self.on_data_packet_end(now, path);
+        }
+        self.outbound.look_at_port(now, path, &mut self.session);
+        self.wait_for_shutdown_ack(now);
+    }
+
+    /// Takes in the chunks of a packet from there on; returns whether data was among them.
+    #[inline]
+    fn take_chunks(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        datagram: &Datagram<'_>,
+        packet: &Packet<'_>,
+        mut chunks: Chunks<'_>,
+    ) -> bool {
         let mut had_data = false;
         loop {
             if is_data(&chunks) {
@@ -75,12 +104,7 @@ impl Association {
                 break;
             }
         }
-        if had_data && !self.is_closed() {
-            self.outbound.paths.on_data(now, path);
-            self.on_data_packet_end(now, path);
-        }
-        self.outbound.look_at_port(now, path, &mut self.session);
-        self.wait_for_shutdown_ack(now);
+        had_data
     }
 
     /// Hands DATA or I-DATA chunks up to one of another kind to the receiver, if it may have them: they are not decoded to
@@ -141,19 +165,24 @@ fn gate(tag: VerificationTag, session: &Session) -> Gate {
     if is_open { Gate::Open } else { Gate::Shut }
 }
 
+/// Returns whether a SACK behind this tag counts, if the state lets it.
+#[inline]
+fn lets_sacks_in(tag: VerificationTag, session: &Session) -> bool {
+    tag == session.peer.local_tag && session.authentication.lets_in(ChunkType::SACK)
+}
+
 /// Returns whether an ABORT or SHUTDOWN COMPLETE says with its T bit that the tag should be another one:
 /// nothing of its packet counts (RFC 9260 §8.5.1 (B), (C)). Such chunks stand before all data (RFC 9260
 /// §3.3.7), so that none is looked at.
 #[inline]
-fn is_tag_refused(packet: &Packet<'_>, session: &Session) -> bool {
-    let mut chunks = packet.chunks();
+fn is_tag_refused(mut chunks: Chunks<'_>, tag: VerificationTag, session: &Session) -> bool {
     while !is_data(&chunks)
         && let Some(kind) = next_kind(&chunks)
     {
         if !matches!(kind, ChunkType::ABORT | ChunkType::SHUTDOWN_COMPLETE) {
             chunks.skip_next();
         } else if let Some(Ok(chunk)) = chunks.next()
-            && !session.peer.tag_fits(packet.verification_tag, &chunk)
+            && !session.peer.tag_fits(tag, &chunk)
         {
             return true;
         }

@@ -159,6 +159,12 @@ impl PathSet {
         self.paths.get(id).is_some_and(|path| path.state != PathState::Removed)
     }
 
+    /// Returns whether there has never been another path than the first.
+    #[inline]
+    pub(crate) fn has_only_first(&self) -> bool {
+        self.paths.len() == 1
+    }
+
     pub(crate) fn has_several(&self) -> bool {
         self.iter().nth(1).is_some()
     }

@@ -10,7 +10,7 @@ use virtual_time::Instant;
 
 use super::firsts::ChunkKind;
 use super::messages::Messages;
-use super::outstanding::{Blocks, Outstanding};
+use super::outstanding::{Blocks, Outstanding, UntouchedRun};
 use super::sent_chunk::{ChunkState, Sending, SentChunk};
 use super::steps::step;
 use crate::error::ProtocolViolation;
@@ -86,6 +86,15 @@ impl Delivered {
         Self { first: tsn, last: tsn, path, sent_at, transmissions, sending, is_moved, was, bytes }
     }
 
+    /// Returns the delivery of chunks of a path to which nothing has ever happened.
+    #[inline]
+    pub(super) fn untouched(path: PathIndex, run: &UntouchedRun) -> Self {
+        let &UntouchedRun { first, last, sent_at, load } = run;
+        let (transmissions, sending, is_moved) = (1, Sending::Original, false);
+        let (was, bytes) = (ChunkState::InFlight, load.wire);
+        Self { first, last, path, sent_at, transmissions, sending, is_moved, was, bytes }
+    }
+
     /// Returns whether a copy of it may be what arrived.
     pub(crate) fn is_copied(&self) -> bool {
         self.sending == Sending::Copied
@@ -155,19 +164,25 @@ impl Acknowledgment {
         self.is_news = true;
         match self.paths.iter_mut().find(|entry| entry.path == delivered.path) {
             Some(entry) => entry.add(delivered, before),
-            None => {
-                let mut entry = PathAcknowledgment::none(delivered.path, before.flight);
-                entry.add(delivered, before);
-                self.paths.push(entry);
-            }
+            None => self.paths.push(PathAcknowledgment::of(delivered, before)),
         }
     }
 }
 
 impl PathAcknowledgment {
-    fn none(path: PathIndex, flight_before: usize) -> Self {
-        let (bytes, newest, highest_new, earliest, is_certain) = (0, Instant::EPOCH, None, false, false);
-        Self { path, bytes, newest, flight_before, highest_new, earliest, is_certain }
+    /// Returns what the delivery of the earliest chunks comes to, with so many octets in flight before.
+    #[inline]
+    pub(super) fn of_earliest(delivered: &Delivered, flight_before: usize) -> Self {
+        Self::of(delivered, Before { flight: flight_before, earliest: None })
+    }
+
+    #[inline]
+    fn of(delivered: &Delivered, before: Before) -> Self {
+        let (path, flight_before, newest) = (delivered.path, before.flight, Instant::EPOCH);
+        let (bytes, highest_new, earliest, is_certain) = (0, None, false, false);
+        let mut entry = Self { path, bytes, newest, flight_before, highest_new, earliest, is_certain };
+        entry.add(delivered, before);
+        entry
     }
 
     #[inline]

@@ -8,6 +8,7 @@ pub(crate) mod abandon;
 pub(crate) mod acknowledge;
 mod buffer;
 mod coverage;
+pub(crate) mod expected;
 mod firsts;
 mod forward;
 pub(crate) mod messages;

@@ -37,6 +37,8 @@ pub(crate) struct Outstanding {
     lost_from: usize,
     /// The chunks that gap ack blocks cover.
     coverage: Coverage,
+    /// To the chunks from this number on nothing has happened since they were sent.
+    untouched_from: u64,
 }
 
 /// The chunks last sent on one path.
@@ -70,6 +72,7 @@ impl Outstanding {
             lost: 0,
             lost_from: 0,
             coverage: Coverage::default(),
+            untouched_from: 0,
         }
     }
 
@@ -93,6 +96,17 @@ impl Outstanding {
 
     pub(crate) fn has_lost(&self) -> bool {
         self.lost > 0
+    }
+
+    /// Returns whether all chunks are in flight, and nothing has happened to any of them since it was sent.
+    #[inline]
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.untouched_from <= self.passed && self.coverage.is_empty()
+    }
+
+    /// Something happens to a chunk.
+    fn touch(&mut self, index: usize) {
+        self.untouched_from = self.untouched_from.max(self.number(index) + 1);
     }
 
     #[inline]
@@ -383,6 +397,7 @@ impl Outstanding {
 
     /// A chunk was sent again: lost ones return into flight, probed ones stay in it.
     pub(crate) fn resent(&mut self, now: Instant, path: PathIndex, index: usize, tries: Tries) {
+        self.touch(index);
         let Some(chunk) = self.chunks.get_mut(index) else { return };
         let before = Load::of(chunk);
         let was = chunk.state;
@@ -439,6 +454,7 @@ impl Outstanding {
     /// Takes note that a chunk was sent another way than its path goes now: an acknowledgment of it says nothing about the way
     /// that it is sent again.
     pub(crate) fn mark_moved(&mut self, index: usize) {
+        self.touch(index);
         if let Some(chunk) = self.chunks.get_mut(index) {
             chunk.is_moved = true;
         }
@@ -451,6 +467,7 @@ impl Outstanding {
         };
         chunk.state = state;
         let load = Load::of(chunk);
+        self.touch(index);
         self.leave_flight(&load);
         self.lost_from = self.first_lost().map_or(index, |first| first.min(index));
         self.lost += 1;
@@ -462,6 +479,7 @@ impl Outstanding {
         let chunk = self.chunks.get_mut(index).filter(|chunk| chunk.is_unsettled())?;
         let was = core::mem::replace(&mut chunk.state, ChunkState::Acknowledged);
         let load = Load::of(chunk);
+        self.touch(index);
         self.leave(was, &load);
         self.on_mut(load.path).acknowledged += 1;
         self.chunks.get(index).map(|chunk| (chunk, was))
@@ -565,6 +583,36 @@ impl Outstanding {
         self.find_first_lost();
     }
 
+    /// The cumulative ack covers the chunks up to this one, to [none of which](Self::is_untouched) anything has happened, and which are
+    /// all of the first path: they leave the ring, as they do in [`pass`](Self::pass). `each` sees what they carry; returns what they
+    /// have in common, if there is any.
+    #[inline]
+    pub(crate) fn pass_untouched(
+        &mut self,
+        cumulative: Tsn,
+        mut each: impl FnMut(&Fragment),
+    ) -> Option<UntouchedRun> {
+        let ahead = self.cumulative_ack().distance(cumulative) as usize;
+        let count = ahead.min(self.chunks.len());
+        let (first, mut load, mut sent_at) = (self.first, Load::on(PathIndex::FIRST), None);
+        for chunk in self.chunks.range(..count) {
+            debug_assert!(chunk.is_untouched() && chunk.state == ChunkState::InFlight && !chunk.is_moved);
+            each(&chunk.fragment);
+            load.add(chunk);
+            sent_at = Some(chunk.sent_at);
+        }
+        let sent_at = sent_at?;
+        if count == self.chunks.len() {
+            self.chunks.clear();
+        } else {
+            self.chunks.drain(..count);
+        }
+        self.leave_flight(&load);
+        self.first = self.tsn_at(count);
+        self.passed += count as u64;
+        Some(UntouchedRun { first, last: self.cumulative_ack(), sent_at, load })
+    }
+
     /// Chunks of a path that wait for retransmission count as in flight again, as if sent now: they were declared lost
     /// without need.
     pub(crate) fn take_back_lost(&mut self, now: Instant, path: PathIndex) {
@@ -612,6 +660,7 @@ impl Outstanding {
             // Its bookkeeping is freed together with the message.
             chunk.fragment.forget_message();
             freed += load.payload;
+            self.touch(index);
             if was == ChunkState::Acknowledged {
                 self.on_mut(load.path).acknowledged -= 1;
             }
@@ -640,6 +689,7 @@ impl Outstanding {
         if let Some(chunk) = self.chunks.back_mut() {
             chunk.state = ChunkState::Abandoned;
         }
+        self.touch(self.chunks.len() - 1);
     }
 
     /// Returns the number of chunks at the front that were given up: how far the Advanced.Peer.Ack.Point is
@@ -654,6 +704,7 @@ impl Outstanding {
 
     /// A packet of new data carries a chunk once more.
     pub(crate) fn note_copy(&mut self, index: usize) {
+        self.touch(index);
         if let Some(chunk) = self.chunks.get_mut(index) {
             chunk.on_copied();
         }
@@ -721,6 +772,16 @@ pub(crate) struct Blocks {
     blocks: Ranges,
     /// The chunks that they cover for the first time.
     additions: Ranges,
+}
+
+/// Chunks of one path that left the ring together, and to which nothing had happened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UntouchedRun {
+    pub(crate) first: Tsn,
+    pub(crate) last: Tsn,
+    /// The time at which the last of them was sent.
+    pub(crate) sent_at: Instant,
+    pub(crate) load: Load,
 }
 
 /// The amount that chunks add to what is in flight on a path.

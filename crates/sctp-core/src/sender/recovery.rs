@@ -68,6 +68,12 @@ struct Investigation {
     timeout_refuted: bool,
 }
 
+impl Investigation {
+    fn is_refuted(&self) -> bool {
+        self.timeout_refuted || (self.declared > 0 && self.refuted >= self.declared)
+    }
+}
+
 /// A chunk that was sent again.
 #[derive(Clone, Copy, Debug)]
 struct ResentChunk {
@@ -207,6 +213,12 @@ impl Recoveries {
         self.begun.as_mut()?.on_duplicate(tsn)
     }
 
+    /// Returns whether a recovery lasts, or is about to be taken back.
+    #[inline]
+    pub(crate) fn are_under_way(&self) -> bool {
+        self.begun.as_ref().is_some_and(|begun| begun.are_under_way())
+    }
+
     /// Returns whether anything was lost or sent again so far.
     #[inline]
     pub(crate) fn have_begun(&self) -> bool {
@@ -281,13 +293,17 @@ impl BegunRecoveries {
         open.timeout_refuted |= open.cause == LossCause::Timeout && open.earliest == Some(resent.tsn);
     }
 
+    fn are_under_way(&self) -> bool {
+        let is_under_way = |state: &PathRecovery| {
+            state.exit.is_some() || state.open.as_ref().is_some_and(Investigation::is_refuted)
+        };
+        self.paths.iter().any(is_under_way)
+    }
+
     fn take_refuted(&mut self) -> Refutations {
         let mut result = Refutations::default();
         for (path, state) in PathIndex::all().zip(self.paths.iter_mut()) {
-            let is_refuted = |open: &Investigation| {
-                open.timeout_refuted || (open.declared > 0 && open.refuted >= open.declared)
-            };
-            let Some(open) = state.open.take_if(|open| is_refuted(open)) else { continue };
+            let Some(open) = state.open.take_if(|open| open.is_refuted()) else { continue };
             match state.credit.checked_sub(UNDONE_ONE_OF) {
                 Some(left) => {
                     state.credit = left;

@@ -38,6 +38,14 @@ impl<'a> Sack<'a> {
         Ok(Self { cumulative_tsn_ack, a_rwnd, gaps, duplicates })
     }
 
+    /// Reads the value of a SACK that has neither gap ack blocks nor duplicates.
+    #[inline]
+    pub(crate) fn read_cumulative(value: &[u8]) -> Option<Sack<'static>> {
+        let &[t0, t1, t2, t3, w0, w1, w2, w3, 0, 0, 0, 0] = value else { return None };
+        let cumulative_tsn_ack = Tsn::new(u32::from_be_bytes([t0, t1, t2, t3]));
+        Some(Sack::cumulative(cumulative_tsn_ack, u32::from_be_bytes([w0, w1, w2, w3])))
+    }
+
     /// Returns the blocks as sent: neither sorted nor checked for sense.
     pub fn gap_ack_blocks(&self) -> impl ExactSizeIterator<Item = GapAckBlock> + Clone + use<'a> {
         self.gaps.iter().map(|&[s0, s1, e0, e1]| GapAckBlock {
@@ -50,6 +58,12 @@ impl<'a> Sack<'a> {
     #[must_use]
     pub const fn gap_ack_block_count(&self) -> usize {
         self.gaps.len()
+    }
+
+    /// Returns whether it reports more than what has arrived in order: gap ack blocks, or duplicates.
+    #[must_use]
+    pub const fn has_reports(&self) -> bool {
+        self.gaps.len() + self.duplicates.len() > 0
     }
 
     /// Returns the TSNs that arrived more than once since the last SACK.

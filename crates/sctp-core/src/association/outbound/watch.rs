@@ -67,20 +67,41 @@ impl Outbound {
         if state == AssociationState::CookieEchoed {
             return;
         }
+        if self.paths.has_only_first() {
+            return self.watch_tail_of(now, PathIndex::FIRST);
+        }
+        for path in self.paths.ids() {
+            self.watch_tail_of(now, path);
+        }
+    }
+
+    #[inline]
+    fn watch_tail_of(&mut self, now: Instant, path: PathIndex) {
+        let entry = self.paths.path(path);
         // One that is due already is not armed again: it waits for a packet, not for a time.
-        self.paths.iter().filter(|path| !path.probe_is_due).for_each(|path| {
-            let at = self.sender.probe_at(path).map(|at| at.max(now));
-            let before_t3 =
-                at.filter(|at| self.timers.at(Timer::T3Rtx(path.index)).is_none_or(|t3| *at < t3));
-            self.timers.apply(Timer::TailLossProbe(path.index), before_t3);
-        });
+        if entry.probe_is_due {
+            return;
+        }
+        let at = self.sender.probe_at(entry).map(|at| at.max(now));
+        let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path)).is_none_or(|t3| *at < t3));
+        self.timers.apply(Timer::TailLossProbe(path), before_t3);
     }
 
     /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
+    #[inline]
     pub(in crate::association) fn watch_pacing(&mut self, now: Instant, state: AssociationState) {
+        if self.data_waits() {
+            return self.watch_paced_data(now, state);
+        }
+        let path = self.paths.for_data();
+        self.paths.path_mut(path).congestion.note_held(false);
+        self.timers.stop(Timer::Pacing(path));
+    }
+
+    fn watch_paced_data(&mut self, now: Instant, state: AssociationState) {
         let path = self.sender.path_of_lost(&self.paths).unwrap_or_else(|| self.paths.for_data());
-        let may_wait = self.data_waits() && state != AssociationState::CookieEchoed;
-        let wanted = if may_wait { self.data_wanted(state) } else { None };
+        let may_go = state != AssociationState::CookieEchoed;
+        let wanted = if may_go { self.data_wanted(state) } else { None };
         let until = wanted.and_then(|_| self.paths.path(path).congestion.paced_until(now));
         let is_new = until.is_some() && !self.timers.is_running(Timer::Pacing(path));
         let congestion = &mut self.paths.path_mut(path).congestion;
@@ -108,13 +129,19 @@ impl Outbound {
     /// RFC 9260 §6.3.2 (R2), also for paths whose chunks were acknowledged after they went again on another one; (R4),
     /// also for paths that were idle since.
     pub(super) fn keep_t3_in_step(&mut self, now: Instant) {
-        self.paths.ever().for_each(|path| {
-            let t3 = Timer::T3Rtx(path.index);
-            if !self.sender.needs_t3(path.index) {
-                self.timers.stop(t3);
-            } else if self.sender.flight(path.index) > 0 {
-                self.timers.start_if_stopped(t3, now + path.rto.rto());
-            }
-        });
+        for path in PathIndex::below(self.paths.ever().count()) {
+            self.keep_t3_of(now, path);
+        }
+    }
+
+    /// Keeps T3-rtx of a path in step.
+    #[inline]
+    pub(super) fn keep_t3_of(&mut self, now: Instant, path: PathIndex) {
+        let t3 = Timer::T3Rtx(path);
+        if !self.sender.needs_t3(path) {
+            self.timers.stop(t3);
+        } else if self.sender.flight(path) > 0 {
+            self.timers.start_if_stopped(t3, now + self.paths.path(path).rto.rto());
+        }
     }
 }
