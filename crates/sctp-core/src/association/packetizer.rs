@@ -70,7 +70,8 @@ impl Association {
             }
         }
         self.settle_when_idle(now);
-        let is_all = self.write_probes(now, limit, &mut packets, buffer, each);
+        let is_all =
+            self.probe_due(now).is_none() || self.write_probes(now, limit, &mut packets, buffer, each);
         Transmitted { packets, is_all }
     }
 
@@ -106,6 +107,7 @@ impl Association {
     }
 
     /// Writes a packet of what is due and, if that was new data, packets of nothing but new data behind it.
+    #[inline(never)]
     fn write_run(
         &mut self,
         now: Instant,

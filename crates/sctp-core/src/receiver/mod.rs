@@ -254,11 +254,22 @@ impl Receiver {
         if !self.earlier_sacks.is_empty() {
             return self.earlier_sacks.write_first(writer);
         }
-        let (duplicates, a_rwnd) = (self.sack.duplicates().iter().copied(), self.a_rwnd());
-        writer.sack(self.cumulative_tsn(), a_rwnd, self.arrived.gap_ack_blocks(), duplicates)?;
+        let a_rwnd = self.a_rwnd();
+        if self.arrived.has_gap() || !self.sack.duplicates().is_empty() {
+            self.write_reports(a_rwnd, writer)?;
+        } else {
+            writer.cumulative_sack(self.cumulative_tsn(), a_rwnd)?;
+        }
         self.sack.on_sent();
         self.window.note_advertised(a_rwnd);
         Ok(())
+    }
+
+    /// Writes a SACK that reports gaps or duplicates.
+    #[inline(never)]
+    fn write_reports(&self, a_rwnd: u32, writer: &mut PacketWriter<'_>) -> Result<(), Full> {
+        let duplicates = self.sack.duplicates().iter().copied();
+        writer.sack(self.cumulative_tsn(), a_rwnd, self.arrived.gap_ack_blocks(), duplicates)
     }
 
     /// Returns the last TSN below which nothing is missing.

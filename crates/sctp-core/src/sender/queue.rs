@@ -452,6 +452,13 @@ impl SendQueue {
         self.payload_bytes + self.messages * (self.framing.header_bytes() + 3)
     }
 
+    /// Returns whether all that waits is no more than these octets and none of it is held back, so that the first fragment of a packet
+    /// is no more either. False says nothing.
+    #[inline]
+    pub(crate) fn fits(&self, octets: usize) -> bool {
+        self.messages > 0 && self.payload_bytes <= octets && self.hold.is_none() && self.in_packet.is_none()
+    }
+
     /// Returns the octets of payload of the fragment that would be taken next.
     pub(crate) fn next_bytes(&self, room: &ChunkRoom) -> Result<usize, Blocked> {
         let head = self.head().ok_or(Blocked::NothingToSend)?;

@@ -8,6 +8,7 @@ use virtual_time::Instant;
 use super::acknowledge::RttSample;
 use super::outstanding::Load;
 use super::queue::{ChunkRoom, Cut, Fragment, Framing, Taken};
+use super::scheduler::Rest;
 use super::sent_chunk::{ChunkState, SentChunk};
 use super::{Sender, SenderOptions, WindowProbe};
 use crate::config::{ImmediateSack, MessageBundling, Nagle, StreamScheduler, TransmissionConfig};
@@ -40,7 +41,15 @@ impl Sender {
     }
 
     fn may_send_next(&self, path: &Path) -> bool {
-        self.has_window(path) && self.check_first(usize::MAX, self.full_room(path)).is_ok()
+        if !self.has_window(path) {
+            return false;
+        }
+        let room = self.room(usize::MAX, self.full_room(path));
+        if self.queue.fits(room.alone.min(room.window)) && self.check_outstanding().is_ok() {
+            debug_assert!(self.queue.next_bytes(&room).is_ok());
+            return self.check_nagle(room.alone).is_ok();
+        }
+        self.check_first(&room).is_ok()
     }
 
     /// Returns whether unacknowledged chunks travel with new data once more.
@@ -86,7 +95,9 @@ impl Sender {
     pub(crate) fn needs_window_probe(&self, path: &Path) -> bool {
         self.window_probe == WindowProbe::Idle
             && self.outstanding.is_empty()
-            // A window with room for any chunk stops none.
+            && !self.queue.is_empty()
+            // A window with room for any chunk stops none, whatever the path.
+            && self.advertised_window < usize::from(u16::MAX)
             && self.advertised_window < self.full_room(path)
             && self.next_bytes(usize::MAX, self.full_room(path)) == Err(Blocked::PeerWindow)
     }
@@ -162,8 +173,10 @@ impl Sender {
         };
         self.outstanding.make_room();
         let blocked = loop {
-            if let Err(blocked) = self.write_next(now, &room, writer, &mut load, fills_window) {
-                break blocked;
+            match self.write_next(now, &room, writer, &mut load, fills_window) {
+                Ok(Rest::Some) => {}
+                Ok(Rest::None) => break self.check_outstanding().err().unwrap_or(Blocked::NothingToSend),
+                Err(blocked) => break blocked,
             }
             if self.options.bundling == MessageBundling::Off {
                 break Blocked::PacketFull;
@@ -218,9 +231,10 @@ impl Sender {
     }
 
     /// Returns the octets of payload of the first new chunk of a packet.
-    fn check_first(&self, here: usize, alone: usize) -> Result<usize, Blocked> {
-        let octets = self.next_bytes(here, alone)?;
-        self.check_nagle(alone).map(|()| octets)
+    fn check_first(&self, room: &ChunkRoom) -> Result<usize, Blocked> {
+        self.check_outstanding()?;
+        let octets = self.queue.next_bytes(room)?;
+        self.check_nagle(room.alone).map(|()| octets)
     }
 
     /// Checks whether Nagle holds the next packet back; it does not hold chunks that could share one.
@@ -236,7 +250,7 @@ impl Sender {
         if is_full { Err(Blocked::TooManyOutstanding) } else { Ok(()) }
     }
 
-    /// Writes a new chunk; what it adds to what is in flight is added to `load`.
+    /// Writes a new chunk, and says whether another one could be taken; what it adds to what is in flight is added to `load`.
     #[inline(always)]
     fn write_next(
         &mut self,
@@ -245,7 +259,7 @@ impl Sender {
         writer: &mut PacketWriter<'_>,
         load: &mut Load,
         fills_window: impl FnOnce(usize) -> bool,
-    ) -> Result<(), Blocked> {
+    ) -> Result<Rest, Blocked> {
         self.check_outstanding()?;
         let Taken { fragment, message, has_next } = self.queue.take(room)?;
         let octets = load.wire + fragment.framing.header_bytes() + fragment.payload_bytes();
@@ -255,7 +269,7 @@ impl Sender {
             .map_err(|Full| Blocked::PacketFull)?;
         let tries = self.tries_left(now, fragment.message, 1);
         self.outstanding.append(now, fragment, tries, load);
-        Ok(())
+        Ok(if has_next { Rest::Some } else { Rest::None })
     }
 
     /// Writes a chunk once more that stays as it is.

@@ -164,7 +164,7 @@ impl PacketWriter<'_> {
         let [m0, m1, m2, m3] = header.mid.get().to_be_bytes();
         let [l0, l1, l2, l3] = header.label.get().to_be_bytes();
         let fields = [t0, t1, t2, t3, s0, s1, 0, 0, m0, m1, m2, m3, l0, l1, l2, l3];
-        self.user_data::<16, 20>(ChunkType::I_DATA, header.flag_bits(), fields, payload)
+        self.fixed_chunk::<16, 20>(ChunkType::I_DATA, header.flag_bits(), fields, payload)
     }
 
     /// Appends a FORWARD TSN. Nothing is left out: if it does not fit, the caller goes less far.

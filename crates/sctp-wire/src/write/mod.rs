@@ -100,12 +100,12 @@ impl<'b> PacketWriter<'b> {
         let [n0, n1] = header.ssn.get().to_be_bytes();
         let [p0, p1, p2, p3] = header.ppid.get().to_be_bytes();
         let fields = [t0, t1, t2, t3, s0, s1, n0, n1, p0, p1, p2, p3];
-        self.user_data::<12, 16>(ChunkType::DATA, header.flags.bits(), fields, payload)
+        self.fixed_chunk::<12, 16>(ChunkType::DATA, header.flags.bits(), fields, payload)
     }
 
-    /// Appends a chunk of the user's octets behind `FIELDS` others, `HEADER` with those of the chunk header.
+    /// Appends a chunk of `FIELDS` octets, `HEADER` with those of the chunk header, and of the user's behind them.
     #[inline(always)]
-    pub(super) fn user_data<const FIELDS: usize, const HEADER: usize>(
+    pub(super) fn fixed_chunk<const FIELDS: usize, const HEADER: usize>(
         &mut self,
         kind: ChunkType,
         flags: u8,
@@ -131,6 +131,19 @@ impl<'b> PacketWriter<'b> {
             self.buffer.extend_from_slice(&[0; 3][..padding]);
         }
         Ok(())
+    }
+
+    /// Appends a SACK without gap ack blocks and duplicates, as [`sack`](Self::sack) does when there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] if it does not fit.
+    #[inline]
+    pub fn cumulative_sack(&mut self, cumulative: Tsn, a_rwnd: u32) -> Result<(), Full> {
+        let [t0, t1, t2, t3] = cumulative.get().to_be_bytes();
+        let [w0, w1, w2, w3] = a_rwnd.to_be_bytes();
+        let fields = [t0, t1, t2, t3, w0, w1, w2, w3, 0, 0, 0, 0];
+        self.fixed_chunk::<12, 16>(ChunkType::SACK, 0, fields, &[])
     }
 
     /// Appends a SACK with as many gap ack blocks and then duplicates as fit (RFC 9260 §6.2).

@@ -35,7 +35,14 @@ impl Outbound {
     }
 
     /// Returns what of the user's data is to be sent, and where.
+    #[inline]
     pub(in crate::association) fn data_due(&self, now: Instant, state: AssociationState) -> Option<DataDue> {
+        let may_be = self.data_waits() || self.paths.iter().any(|path| path.probe_is_due);
+        if may_be { self.waiting_data_due(now, state) } else { None }
+    }
+
+    #[inline(never)]
+    fn waiting_data_due(&self, now: Instant, state: AssociationState) -> Option<DataDue> {
         self.data_wanted(state).filter(|data| match data {
             DataDue::Lost(path) => self.fast_retransmit || self.burst_allows(now, *path),
             DataDue::Probe { .. } => true,

@@ -60,6 +60,18 @@ impl Outbound {
             let (any, _blocked) = self.sender.write_new(now, self.paths.path(path), writer);
             return DataWritten { any, new: any, ..DataWritten::default() };
         }
+        self.write_again(now, (path, flight), due, writer)
+    }
+
+    /// Writes data of which some was sent before, in a packet that goes out on a path with so much in flight.
+    #[inline(never)]
+    fn write_again(
+        &mut self,
+        now: Instant,
+        (path, flight): (PathIndex, usize),
+        due: DataDue,
+        writer: &mut PacketWriter<'_>,
+    ) -> DataWritten {
         if let DataDue::Probe { of, on } = due
             && self.write_probe(now, (of, on), writer)
         {

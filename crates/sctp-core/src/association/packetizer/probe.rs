@@ -11,8 +11,15 @@ use crate::path::Heartbeat;
 use crate::transmit::Transmit;
 
 impl Association {
-    /// Writes trains of packets that measure paths, and probes of path MTUs, because nothing of the user's or the peer's is due;
-    /// returns whether that is all.
+    /// Returns the probe that is to be sent now, when nothing of the user's or the peer's is due.
+    #[inline]
+    pub(super) fn probe_due(&self, now: Instant) -> Option<ProbeDue> {
+        let measures = matches!(self.session.config.congestion.start_up, StartUp::Probe { .. });
+        self.outbound.probe_due(now, self.session.state.name(), measures)
+    }
+
+    /// Writes trains of packets that measure paths, and probes of path MTUs; returns whether that is all.
+    #[inline(never)]
     pub(super) fn write_probes(
         &mut self,
         now: Instant,
@@ -21,9 +28,8 @@ impl Association {
         buffer: &mut Vec<u8>,
         each: &mut dyn FnMut(Transmit),
     ) -> bool {
-        let measures = matches!(self.session.config.congestion.start_up, StartUp::Probe { .. });
         while let Some(tag) = self.session.peer.peer_tag {
-            let Some(due) = self.outbound.probe_due(now, self.session.state.name(), measures) else { break };
+            let Some(due) = self.probe_due(now) else { break };
             if *packets >= limit {
                 return false;
             }
