@@ -195,6 +195,7 @@ impl Association {
 
     /// Returns the number of packets of new data alone, on the path of the first, as long as windows and burst
     /// let them go.
+    #[inline(never)]
     fn write_followers(
         &mut self,
         now: Instant,
@@ -216,6 +217,7 @@ impl Association {
     }
 
     /// Counts a packet, closes it, and says where it goes.
+    #[inline(always)]
     fn finish_packet(&mut self, envelope: &Envelope, writer: PacketWriter<'_>) -> Transmit {
         let only_source = self.addresses.only_source();
         envelope.finish(writer, &mut self.session, &mut self.outbound, only_source)

@@ -241,13 +241,16 @@ impl Path {
         self.enter(limits.after_error(self.state, self.errors))
     }
 
+    #[inline]
     fn enter(&mut self, state: PathState) -> Option<PathState> {
+        if self.state == state { None } else { Some(self.change_state(state)) }
+    }
+
+    #[cold]
+    fn change_state(&mut self, state: PathState) -> PathState {
         let from = core::mem::replace(&mut self.state, state);
-        if from == state {
-            return None;
-        }
         trace::path_state(self.index, from, state, self.errors);
-        Some(state)
+        state
     }
 }
 

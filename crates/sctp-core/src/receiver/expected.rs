@@ -16,6 +16,7 @@ use super::outcome::TakenIn;
 
 impl Receiver {
     /// Takes the messages in that are expected, up to a chunk that is not one of them.
+    #[inline(never)]
     pub(super) fn take_expected(&mut self, now: Instant, chunks: &mut Chunks<'_>, taken: &mut TakenIn) {
         if !self.is_settled() {
             return;

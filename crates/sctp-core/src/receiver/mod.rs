@@ -176,7 +176,7 @@ impl Receiver {
 
     /// Takes the DATA or I-DATA chunks that stand next in a packet, as long as they are of the kind agreed on and kept; but for
     /// those behind a reset that is awaited. There is no other way in.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn take_in(
         &mut self,
         now: Instant,
@@ -184,11 +184,25 @@ impl Receiver {
         awaited: Option<&AwaitedReset>,
     ) -> TakenIn {
         let mut taken = TakenIn::default();
-        loop {
-            if awaited.is_none() {
-                self.take_expected(now, chunks, &mut taken);
-            }
-            let Some(chunk) = DataChunk::next(chunks, self.rules.numbering) else { break };
+        if awaited.is_none() {
+            self.take_expected(now, chunks, &mut taken);
+        }
+        if !chunks.rest().is_empty() {
+            self.take_others(now, chunks, awaited, &mut taken);
+        }
+        taken
+    }
+
+    /// Takes in the chunks from one on that is not expected.
+    #[inline(never)]
+    fn take_others(
+        &mut self,
+        now: Instant,
+        chunks: &mut Chunks<'_>,
+        awaited: Option<&AwaitedReset>,
+        taken: &mut TakenIn,
+    ) {
+        while let Some(chunk) = DataChunk::next(chunks, self.rules.numbering) {
             taken.any = true;
             if awaited.is_some_and(|reset| reset.precedes(chunk.tsn, chunk.stream)) {
                 taken.withheld += 1;
@@ -200,8 +214,10 @@ impl Receiver {
                 break;
             };
             taken.message_ready |= message_ready;
+            if awaited.is_none() && !chunks.rest().is_empty() {
+                self.take_expected(now, chunks, taken);
+            }
         }
-        taken
     }
 
     /// Decides about a SACK, once per packet that carried a DATA chunk, after its last chunk.
@@ -297,7 +313,11 @@ impl Receiver {
         let before = into.len();
         self.ordering.receive_many(limit, into);
         let received = &into[before..];
-        self.release(received.len(), received.iter().map(|received| received.message.payload.len()).sum());
+        let payload_bytes = match received {
+            [only] => only.message.payload.len(),
+            all => all.iter().map(|received| received.message.payload.len()).sum(),
+        };
+        self.release(received.len(), payload_bytes);
         received.len()
     }
 

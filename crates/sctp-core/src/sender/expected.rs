@@ -71,7 +71,7 @@ impl Sender {
             acked = Some(PathAcknowledgment::of_earliest(&delivered, flight_before));
             freed_payload = run.load.payload;
         }
-        self.outstanding.advance_firsts();
+        self.outstanding.advance_firsts_on(path);
         self.rack.on_cumulative_ack(self.outstanding.cumulative_ack());
         self.update_window(now, sack.a_rwnd as usize, paths);
         let losses = match self.options.loss_detection {

@@ -538,15 +538,20 @@ impl Sender {
 
     /// The peer's window as it is now. Chunks it had no room for, and now has, go out again without waiting for a
     /// timer that may have backed off for as long as the window was closed.
+    #[inline]
     fn update_window(&mut self, now: Instant, a_rwnd: usize, paths: &PathSet) {
         let was_closed = self.waits_for_window();
         self.advertised_window = a_rwnd;
         if self.outstanding.is_empty() {
             self.window_probe = WindowProbe::Idle;
+        } else if was_closed && !self.waits_for_window() {
+            self.on_window_opened(now, paths);
         }
-        if !was_closed || self.waits_for_window() {
-            return;
-        }
+    }
+
+    /// The peer has room now for what it had no room for.
+    #[cold]
+    fn on_window_opened(&mut self, now: Instant, paths: &PathSet) {
         self.window_probe = WindowProbe::Idle;
         let mut refused = SmallVec::<[usize; 8]>::new();
         for path in paths.iter() {

@@ -246,9 +246,15 @@ impl Outstanding {
     /// have been settled since the last one.
     pub(crate) fn advance_firsts(&mut self) {
         for path in self.paths() {
-            if !self.on(path).is_none_or(|on| self.has_nothing(on) || self.begins_with_all(path, on)) {
-                self.advance_firsts_of(path);
-            }
+            self.advance_firsts_on(path);
+        }
+    }
+
+    /// Does what [`advance_firsts`](Self::advance_firsts) does, for one path.
+    #[inline]
+    pub(crate) fn advance_firsts_on(&mut self, path: PathIndex) {
+        if !self.on(path).is_none_or(|on| self.has_nothing(on) || self.begins_with_all(path, on)) {
+            self.advance_firsts_of(path);
         }
     }
 

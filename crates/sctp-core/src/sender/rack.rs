@@ -51,6 +51,7 @@ impl Rack {
     }
 
     /// Chunks were acknowledged for the first time (RFC 8985 §6.2 steps 1 to 3).
+    #[inline]
     pub(crate) fn on_delivered(&mut self, now: Instant, delivery: &Delivered, min_rtt: Option<Duration>) {
         let &Delivered { first, last, sent_at, transmissions, sending, is_moved, .. } = delivery;
         let path = self.path_mut(delivery.path);

@@ -167,10 +167,8 @@ impl Sender {
         let first = self.outstanding.next_tsn();
         let mut load = Load::on(path.index);
         let (flight, packet_bytes) = (self.flight(path.index), path.packet_bytes());
-        let fills_window = |octets: usize| {
-            let flight = flight + octets;
-            flight <= packet_bytes && !path.congestion.admits(flight)
-        };
+        let (least, most) = (path.congestion.octets_to_fill(flight), packet_bytes.saturating_sub(flight));
+        let fills_window = |octets: usize| least <= octets && octets <= most;
         self.outstanding.make_room();
         let blocked = loop {
             match self.write_next(now, &room, writer, &mut load, fills_window) {

@@ -144,7 +144,7 @@ impl Outbound {
             self.sender.grow_buffer(path.congestion.cwnd());
         }
         self.refill(acked.path, acked.flight_before);
-        if self.sender.has_outstanding(acked.path) && acked.earliest {
+        if acked.earliest && !all_acknowledged && self.sender.has_outstanding(acked.path) {
             self.timers.set(Timer::T3Rtx(acked.path), now + rto);
         }
     }

@@ -82,6 +82,9 @@ impl Outbound {
         if entry.probe_is_due {
             return;
         }
+        if !self.sender.has_any_outstanding() {
+            return self.timers.stop(Timer::TailLossProbe(path));
+        }
         let at = self.sender.probe_at(entry).map(|at| at.max(now));
         let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path)).is_none_or(|t3| *at < t3));
         self.timers.apply(Timer::TailLossProbe(path), before_t3);

@@ -124,6 +124,15 @@ impl Controller {
         }
     }
 
+    /// Takes in what was acknowledged; the default control is called without detours.
+    #[inline]
+    fn on_acknowledged(&mut self, acked: &Acknowledged) {
+        match self {
+            Self::Cubic(controller) => controller.on_acknowledged(acked),
+            Self::Rfc9260(_) | Self::Westwood(_) | Self::Bbr(_) => self.get_mut().on_acknowledged(acked),
+        }
+    }
+
     fn get_mut(&mut self) -> &mut dyn CongestionControl {
         match self {
             Self::Rfc9260(controller) => controller,
@@ -334,7 +343,15 @@ impl Congestion {
         if is_one_by_one { flight == 0 } else { flight < self.limit() }
     }
 
+    /// Returns the number of octets, one at least, beside this much in flight with which no further packet may go out.
+    #[inline]
+    pub(crate) fn octets_to_fill(&self, flight: usize) -> usize {
+        let is_one_by_one = self.is_probing && self.config.after_timeout == AfterTimeout::OnePacket;
+        if is_one_by_one { 1 } else { self.room(flight).max(1) }
+    }
+
     /// Returns the number of octets that may leave with this much in flight.
+    #[inline]
     pub(crate) fn room(&self, flight: usize) -> usize {
         self.limit().saturating_sub(flight)
     }
@@ -470,16 +487,14 @@ impl Congestion {
         // A model sets rate and window apart: what waits for the one says nothing about the other.
         let is_held = self.is_held && self.controller.model().is_none();
         let used = if is_held { acked.flight_before.max(self.cwnd()) } else { acked.flight_before };
-        let cwnd = self.cwnd();
-        let step = self.resume.as_mut().and_then(|resume| resume.on_acknowledged(acked, used >= cwnd, cwnd));
-        if let Some(step) = step {
-            self.take(step);
+        if self.resume.is_some() {
+            self.on_resumed(acked, used);
         }
         if self.is_held {
             let seen = Acknowledged { flight_before: used, is_held: true, ..*acked };
-            self.controller.get_mut().on_acknowledged(&seen);
+            self.controller.on_acknowledged(&seen);
         } else {
-            self.controller.get_mut().on_acknowledged(acked);
+            self.controller.on_acknowledged(acked);
         }
         if let Some(queue) = &mut self.queue {
             queue.on_acknowledged(acked, 4 * self.capacity.pmdcs);
@@ -493,6 +508,16 @@ impl Congestion {
         };
         if let Some(window) = after_recovery {
             self.controller.get_mut().on_unused(window);
+        }
+    }
+
+    /// A start-up hears of what was acknowledged, with which so much of the window was used.
+    #[inline(never)]
+    fn on_resumed(&mut self, acked: &Acknowledged, used: usize) {
+        let cwnd = self.cwnd();
+        let step = self.resume.as_mut().and_then(|resume| resume.on_acknowledged(acked, used >= cwnd, cwnd));
+        if let Some(step) = step {
+            self.take(step);
         }
     }
 
