@@ -177,8 +177,11 @@ impl Association {
             self.inbound.write_sack(path, wanted.is_some(), writer, &mut self.outbound.timers);
         }
         let forward = self.outbound.write_forward(now, path, state, writer);
-        let mut data = self.outbound.write_data(now, path, wanted, writer);
+        let mut data = DataWritten::default();
         data.forward = forward;
+        if let Some(due) = wanted {
+            self.outbound.write_data(now, path, due, writer, &mut data);
+        }
         if let Some(path) = data.to_be_asked {
             self.outbound.probe_path(now, path, &mut self.session);
         }

@@ -36,7 +36,7 @@ use crate::event::PathState;
 use crate::seldom::Seldom;
 use crate::stats::{PathStatistics, PathTally};
 use crate::trace;
-use crate::transmit::{Destination, Dscp, PathId, PathIndex};
+use crate::transmit::{Destination, Dscp, Encapsulation, PathId, PathIndex};
 
 /// One path to the peer.
 #[derive(Debug)]
@@ -60,6 +60,8 @@ pub(crate) struct Path {
     pub(crate) probe_is_due: bool,
     pub(crate) counters: PathTally,
     pub(crate) mtu: PathMtu,
+    /// The largest SCTP packet, as it follows from that and from what carries the packets.
+    packet_bytes: u16,
     /// The settings that only this path has.
     own: Seldom<PathSettings>,
 }
@@ -92,7 +94,8 @@ impl Path {
         config: &AssociationConfig,
     ) -> Self {
         let mtu = PathMtu::new(config.path_mtu, destination.address.is_ipv4());
-        let pmdcs = packet_bytes(mtu.current(), destination) - sctp_wire::COMMON_HEADER_BYTES;
+        let packet = usize::from(packet_bytes(mtu.current(), destination));
+        let pmdcs = packet - sctp_wire::COMMON_HEADER_BYTES;
         let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
         let capacity = PathCapacity::new(first_window, pmdcs, config.path_mtu.bytes, is_ipv4);
         let rules = config.congestion.with_losses_found_by(config.recovery.loss_detection);
@@ -111,6 +114,7 @@ impl Path {
             last_used: Instant::EPOCH,
             probe_is_due: false,
             counters: PathTally::default(),
+            packet_bytes: packet_bytes(mtu.current(), destination),
             mtu,
             own: Seldom::default(),
         }
@@ -122,8 +126,16 @@ impl Path {
     }
 
     /// Returns the largest SCTP packet this path carries, common header included.
+    #[inline]
     pub(crate) fn packet_bytes(&self) -> usize {
-        packet_bytes(self.mtu.current(), self.destination)
+        debug_assert_eq!(self.packet_bytes, packet_bytes(self.mtu.current(), self.destination));
+        usize::from(self.packet_bytes)
+    }
+
+    /// The packets of the path travel like this from now on.
+    fn set_encapsulation(&mut self, encapsulation: Encapsulation) {
+        self.destination.encapsulation = encapsulation;
+        self.packet_bytes = packet_bytes(self.mtu.current(), self.destination);
     }
 
     /// Returns the state of the path, with its counters.
@@ -180,6 +192,7 @@ impl Path {
     pub(crate) fn change_mtu<R>(&mut self, change: impl FnOnce(&mut PathMtu) -> R) -> R {
         let from = self.mtu.current();
         let result = change(&mut self.mtu);
+        self.packet_bytes = packet_bytes(self.mtu.current(), self.destination);
         if self.mtu.current() != from {
             trace::path_mtu_changed(self.index, from, self.mtu.current());
         }
@@ -189,6 +202,7 @@ impl Path {
     }
 
     /// Changes the congestion window, or what it depends on.
+    #[inline]
     pub(crate) fn change_window(&mut self, because: &'static str, change: impl FnOnce(&mut Congestion)) {
         let from = self.congestion.cwnd();
         change(&mut self.congestion);
@@ -254,7 +268,7 @@ impl Path {
     }
 }
 
-fn packet_bytes(mtu_bytes: usize, destination: Destination) -> usize {
-    // Chunks are padded to four octets: a limit that is no multiple of four could never be filled.
-    (mtu_bytes - destination.header_bytes()) & !3
+fn packet_bytes(mtu_bytes: usize, destination: Destination) -> u16 {
+    // No path MTU is larger. Chunks are padded to four octets: a limit that is no multiple of four could never be filled.
+    u16::try_from(mtu_bytes - destination.header_bytes()).unwrap_or(u16::MAX) & !3
 }

@@ -264,7 +264,7 @@ impl PathSet {
     /// The packets of a path travel like this from now on.
     pub(crate) fn move_to_port(&mut self, id: PathIndex, encapsulation: Encapsulation) {
         let path = self.path_mut(id);
-        path.destination.encapsulation = encapsulation;
+        path.set_encapsulation(encapsulation);
         trace::peer_port_changed(id, &path.destination);
         path.rebinding = Rebinding::default();
         path.counters.note().rebindings += 1;

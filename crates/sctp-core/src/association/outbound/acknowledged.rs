@@ -120,7 +120,7 @@ impl Outbound {
     }
 
     /// Takes over what a SACK acknowledges on a path.
-    #[inline]
+    #[inline(always)]
     fn on_acknowledged(&mut self, now: Instant, circumstances: &Circumstances, acked: &PathAcknowledgment) {
         let &Circumstances { all_acknowledged, in_recovery, rtt } = circumstances;
         let path = self.paths.path_mut(acked.path);

@@ -40,17 +40,19 @@ impl Outbound {
             && self.sender.write_forward(now, path, writer)
     }
 
+    /// Writes data that is due, and says what it was.
+    #[inline]
     pub(in crate::association) fn write_data(
         &mut self,
         now: Instant,
         path: PathIndex,
-        due: Option<DataDue>,
+        due: DataDue,
         writer: &mut PacketWriter<'_>,
-    ) -> DataWritten {
+        written: &mut DataWritten,
+    ) {
         if writer.remaining() <= self.sender.header_bytes() {
-            return DataWritten::default();
+            return;
         }
-        let Some(due) = due else { return DataWritten::default() };
         // Only data ends the idleness of a congestion window (RFC 9260 §7.2.1).
         let (rto, flight) = (self.paths.path(path).rto.rto(), self.sender.flight(path));
         let entry = self.paths.path_mut(path);
@@ -58,9 +60,10 @@ impl Outbound {
         if let DataDue::New(_) = due {
             // Windows and burst have been asked.
             let (any, _blocked) = self.sender.write_new(now, self.paths.path(path), writer);
-            return DataWritten { any, new: any, ..DataWritten::default() };
+            (written.any, written.new) = (any, any);
+        } else {
+            self.write_again(now, (path, flight), due, writer, written);
         }
-        self.write_again(now, (path, flight), due, writer)
     }
 
     /// Writes data of which some was sent before, in a packet that goes out on a path with so much in flight.
@@ -71,29 +74,28 @@ impl Outbound {
         (path, flight): (PathIndex, usize),
         due: DataDue,
         writer: &mut PacketWriter<'_>,
-    ) -> DataWritten {
+        written: &mut DataWritten,
+    ) {
         if let DataDue::Probe { of, on } = due
             && self.write_probe(now, (of, on), writer)
         {
-            let to_be_asked = (of != on).then_some(of);
-            return DataWritten { any: true, resent: true, to_be_asked, ..DataWritten::default() };
+            (written.any, written.resent) = (true, true);
+            written.to_be_asked = (of != on).then_some(of);
+            return;
         }
-        let mut written = DataWritten::default();
         let entry = self.paths.path(path);
         let window_open = entry.congestion.admits(flight) && self.burst_allows(now, path);
         if self.sender.has_lost() && (window_open || self.fast_retransmit) {
             let resent = self.sender.write_lost(now, path, &self.paths, writer);
             self.fast_retransmit &= !resent.any;
             self.paths.path_mut(path).congestion.on_resent(resent.bytes);
-            written =
-                DataWritten { any: resent.any, resent: resent.any, earliest: resent.earliest, ..written };
+            (written.any, written.resent, written.earliest) = (resent.any, resent.any, resent.earliest);
         }
         if window_open && path == self.paths.for_data() && !self.sender.has_lost() {
             let (any, _blocked) = self.sender.write_new(now, self.paths.path(path), writer);
             written.any |= any;
             written.new = any;
         }
-        written
     }
 
     /// Writes a tail-loss probe for what is in flight on path `of`, in a packet that goes out `on` a path.

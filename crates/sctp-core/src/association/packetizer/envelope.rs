@@ -66,6 +66,7 @@ impl Envelope {
 
     /// Counts a packet, closes it, and says where it goes; `only_source` is where it is sent from for want of an address that the
     /// peer knows.
+    #[inline(always)]
     pub(super) fn finish(
         &self,
         mut writer: PacketWriter<'_>,
@@ -74,7 +75,7 @@ impl Envelope {
         only_source: Option<IpAddr>,
     ) -> Transmit {
         if self.policy.is_some() {
-            writer.sign(|octets, hmac| session.sign(octets, hmac));
+            sign(&mut writer, session);
         }
         let path = outbound.paths.path_mut(self.path);
         path.counters.packets_sent += 1;
@@ -95,6 +96,12 @@ impl Envelope {
             segment_bytes: None,
         }
     }
+}
+
+/// Fills in the HMAC of a packet.
+#[inline(never)]
+fn sign(writer: &mut PacketWriter<'_>, session: &mut Session) {
+    writer.sign(|octets, hmac| session.sign(octets, hmac));
 }
 
 /// The protection of a packet from errors.

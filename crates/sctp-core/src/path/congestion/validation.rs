@@ -155,13 +155,13 @@ impl PipeAck {
             return;
         }
         // What comes back in less than a round trip is less than the window, however well that is used.
-        let round_trip = acked.present_rtt();
-        self.period = nanos(round_trip).saturating_mul(3).max(SAMPLING_PERIOD_MIN) / PERIODS;
+        let round_trip = nanos(acked.present_rtt());
+        self.period = round_trip.saturating_mul(3).max(SAMPLING_PERIOD_MIN) / PERIODS;
         self.forget_old(acked.now);
         let next = Sample { begun: acked.now, bytes: count(acked.bytes), window: count(window.cwnd) };
         let sample = self.sample.unwrap_or(Sample { bytes: 0, ..next });
         let Sample { begun, bytes, window } = sample;
-        if acked.now.since(begun) < round_trip {
+        if acked.now.as_nanos().saturating_sub(begun.as_nanos()) < round_trip {
             self.sample = Some(Sample { bytes: bytes.saturating_add(next.bytes), ..sample });
             return;
         }
