@@ -53,10 +53,26 @@ fn plausible_octet() -> impl Strategy<Value = u8> {
     prop_oneof![20 => 0_u8..20, 1 => Just(0x80), 3 => Just(0xc0)]
 }
 
+/// Reads each chunk that is a SACK without reports in both ways, and no other by the short one.
+fn compare_sacks(packet: &Packet<'_>) {
+    let mut chunks = packet.chunks();
+    while !chunks.rest().is_empty() {
+        let mut ahead = chunks.clone();
+        let short = ahead.next_cumulative_sack();
+        let long = match chunks.next() {
+            Some(Ok(Chunk::Sack(sack))) if !sack.has_reports() => Some(sack),
+            _ => None,
+        };
+        assert_eq!(short, long);
+        assert!(short.is_none() || ahead.rest() == chunks.rest());
+    }
+}
+
 /// Reads and shows everything there is to read.
 fn walk_packet(octets: &[u8]) {
     let Ok(packet) = Packet::decode(octets, Checksum::Ignore) else { return };
     let _ = packet.to_string();
+    compare_sacks(&packet);
     for error in packet.chunks().filter_map(Result::err) {
         assert_eq!(packet.undecoded(&error).is_none(), error.ends_walk());
     }

@@ -60,8 +60,6 @@ pub(crate) struct Path {
     pub(crate) probe_is_due: bool,
     pub(crate) counters: PathTally,
     pub(crate) mtu: PathMtu,
-    /// The largest SCTP packet, as it follows from that and from what carries the packets.
-    packet_bytes: u16,
     /// The settings that only this path has.
     own: Seldom<PathSettings>,
 }
@@ -93,9 +91,9 @@ impl Path {
         state: PathState,
         config: &AssociationConfig,
     ) -> Self {
-        let mtu = PathMtu::new(config.path_mtu, destination.address.is_ipv4());
-        let packet = usize::from(packet_bytes(mtu.current(), destination));
-        let pmdcs = packet - sctp_wire::COMMON_HEADER_BYTES;
+        let mut mtu = PathMtu::new(config.path_mtu, destination.address.is_ipv4());
+        mtu.leave_room(destination);
+        let pmdcs = mtu.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES;
         let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
         let capacity = PathCapacity::new(first_window, pmdcs, config.path_mtu.bytes, is_ipv4);
         let rules = config.congestion.with_losses_found_by(config.recovery.loss_detection);
@@ -114,7 +112,6 @@ impl Path {
             last_used: Instant::EPOCH,
             probe_is_due: false,
             counters: PathTally::default(),
-            packet_bytes: packet_bytes(mtu.current(), destination),
             mtu,
             own: Seldom::default(),
         }
@@ -128,14 +125,17 @@ impl Path {
     /// Returns the largest SCTP packet this path carries, common header included.
     #[inline]
     pub(crate) fn packet_bytes(&self) -> usize {
-        debug_assert_eq!(self.packet_bytes, packet_bytes(self.mtu.current(), self.destination));
-        usize::from(self.packet_bytes)
+        debug_assert_eq!(
+            self.mtu.packet_bytes(),
+            (self.mtu.current() - self.destination.header_bytes()) & !3
+        );
+        self.mtu.packet_bytes()
     }
 
     /// The packets of the path travel like this from now on.
     fn set_encapsulation(&mut self, encapsulation: Encapsulation) {
         self.destination.encapsulation = encapsulation;
-        self.packet_bytes = packet_bytes(self.mtu.current(), self.destination);
+        self.mtu.leave_room(self.destination);
     }
 
     /// Returns the state of the path, with its counters.
@@ -192,7 +192,7 @@ impl Path {
     pub(crate) fn change_mtu<R>(&mut self, change: impl FnOnce(&mut PathMtu) -> R) -> R {
         let from = self.mtu.current();
         let result = change(&mut self.mtu);
-        self.packet_bytes = packet_bytes(self.mtu.current(), self.destination);
+        self.mtu.leave_room(self.destination);
         if self.mtu.current() != from {
             trace::path_mtu_changed(self.index, from, self.mtu.current());
         }
@@ -266,9 +266,4 @@ impl Path {
         trace::path_state(self.index, from, state, self.errors);
         state
     }
-}
-
-fn packet_bytes(mtu_bytes: usize, destination: Destination) -> u16 {
-    // No path MTU is larger. Chunks are padded to four octets: a limit that is no multiple of four could never be filled.
-    u16::try_from(mtu_bytes - destination.header_bytes()).unwrap_or(u16::MAX) & !3
 }

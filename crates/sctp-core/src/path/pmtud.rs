@@ -10,12 +10,15 @@
 use core::time::Duration;
 
 use crate::config::{Discovery, PathMtuConfig};
+use crate::transmit::Destination;
 
 /// The largest size of packets on one path, and the search for a larger one.
 #[derive(Clone, Debug)]
 pub(crate) struct PathMtu {
     /// The size that packets may have now, in octets (PLPMTU).
     current: usize,
+    /// The octets of that which an SCTP packet may have.
+    packet_bytes: u16,
     /// The search, with discovery only.
     search: Option<Box<Search>>,
 }
@@ -63,18 +66,31 @@ pub(crate) enum Next {
 impl PathMtu {
     pub(crate) fn new(config: PathMtuConfig, is_ipv4: bool) -> Self {
         if config.discovery == Discovery::Off {
-            return Self { current: config.bytes, search: None };
+            return Self { current: config.bytes, packet_bytes: 0, search: None };
         }
         let min = if is_ipv4 { config.min_bytes } else { config.min_bytes.max(IPV6_MIN_BYTES) };
         let max = config.max_bytes.max(min);
         let search = Search { config, bounds: (min, max), too_large: None, state: SearchState::Idle };
-        Self { current: search.base(), search: Some(Box::new(search)) }
+        Self { current: search.base(), packet_bytes: 0, search: Some(Box::new(search)) }
     }
 
     /// Returns the size that packets may have now, in octets.
     #[inline]
     pub(crate) fn current(&self) -> usize {
         self.current
+    }
+
+    /// Returns the largest SCTP packet, common header included, behind the headers that [room was left](Self::leave_room) for.
+    #[inline]
+    pub(super) fn packet_bytes(&self) -> usize {
+        usize::from(self.packet_bytes)
+    }
+
+    /// Leaves room for the headers of packets to this destination: to be said anew when they, or the size, have changed.
+    pub(super) fn leave_room(&mut self, destination: Destination) {
+        // No path MTU is larger. Chunks are padded to four octets: a limit that is no multiple of four could never be filled.
+        let packet_bytes = u16::try_from(self.current - destination.header_bytes());
+        self.packet_bytes = packet_bytes.unwrap_or(u16::MAX) & !3;
     }
 
     #[inline]

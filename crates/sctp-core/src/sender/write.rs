@@ -40,6 +40,7 @@ impl Sender {
         !self.queue.is_empty() && self.may_send_next(path)
     }
 
+    #[inline]
     fn may_send_next(&self, path: &Path) -> bool {
         if !self.has_window(path) {
             return false;
@@ -90,14 +91,21 @@ impl Sender {
         first.map_or(0, |chunk| chunk.wire_bytes() + self.options.reserved_bytes)
     }
 
-    /// Returns whether what is queued waits for the peer's window alone, with nothing in flight: probe it (§6.1
-    /// (A)).
-    pub(crate) fn needs_window_probe(&self, path: &Path) -> bool {
+    /// Returns whether something is queued, with nothing in flight, and the peer's window has not room for any chunk, whatever the
+    /// path.
+    #[inline]
+    pub(crate) fn may_need_window_probe(&self) -> bool {
         self.window_probe == WindowProbe::Idle
             && self.outstanding.is_empty()
             && !self.queue.is_empty()
-            // A window with room for any chunk stops none, whatever the path.
             && self.advertised_window < usize::from(u16::MAX)
+    }
+
+    /// Returns whether what is queued waits for the peer's window alone, with nothing in flight: probe it (§6.1
+    /// (A)).
+    pub(crate) fn needs_window_probe(&self, path: &Path) -> bool {
+        self.may_need_window_probe()
+            // A window with room for any chunk of this path stops none.
             && self.advertised_window < self.full_room(path)
             && self.next_bytes(usize::MAX, self.full_room(path)) == Err(Blocked::PeerWindow)
     }

@@ -119,6 +119,17 @@ fn sack_gives_up_duplicates_before_gaps() {
 }
 
 #[test]
+fn cumulative_sack_is_a_sack_without_gaps_and_duplicates() {
+    for room in [0, 12, 16, 20] {
+        let [mut short, mut long] = [Vec::new(), Vec::new()];
+        let (mut in_short, mut in_long) = (begin(&mut short, 12 + room), begin(&mut long, 12 + room));
+        let outcomes = (in_short.cumulative_sack(Tsn::new(9), 100), in_long.sack(Tsn::new(9), 100, [], []));
+        assert_eq!(outcomes.0, outcomes.1);
+        assert_eq!((in_short.finish(), &short), (in_long.finish(), &long));
+    }
+}
+
+#[test]
 fn sack_stays_within_the_longest_chunk() {
     let mut buffer = Vec::new();
     let mut writer = begin(&mut buffer, 1_000_000);

@@ -57,7 +57,9 @@ impl Outbound {
         if !(self.data_waits() || probed.is_some()) || !state.sends_data() || !self.paths.is_open() {
             return None;
         }
-        if let Some(path) = self.sender.path_of_lost(&self.paths) {
+        if self.sender.has_lost()
+            && let Some(path) = self.sender.path_of_lost(&self.paths)
+        {
             let may_go = self.fast_retransmit || self.sender.has_window(self.paths.path(path));
             return may_go.then_some(DataDue::Lost(path));
         }

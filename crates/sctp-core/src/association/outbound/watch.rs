@@ -53,7 +53,17 @@ impl Outbound {
     }
 
     /// RFC 9260 §6.1 (A): a closed window with nothing in flight is probed after an RTO.
+    #[inline]
     fn watch_peer_window(&mut self, now: Instant, state: AssociationState) {
+        if self.sender.may_need_window_probe() {
+            self.watch_narrow_window(now, state);
+        } else {
+            self.timers.stop(Timer::WindowProbe);
+        }
+    }
+
+    #[inline(never)]
+    fn watch_narrow_window(&mut self, now: Instant, state: AssociationState) {
         let path = self.paths.path(self.paths.for_data());
         if state.sends_data() && self.sender.needs_window_probe(path) {
             self.timers.start_if_stopped(Timer::WindowProbe, now + path.rto.rto());
@@ -63,10 +73,21 @@ impl Outbound {
     }
 
     /// Keeps the tail-loss probe timers in step with what is in flight.
+    #[inline]
     pub(super) fn watch_tail(&mut self, now: Instant, state: AssociationState) {
         if state == AssociationState::CookieEchoed {
             return;
         }
+        // With nothing on its way a tail is nowhere to be watched.
+        if self.sender.has_any_outstanding() || !self.paths.has_only_first() {
+            self.watch_tails(now);
+        } else if !self.paths.path(PathIndex::FIRST).probe_is_due {
+            self.timers.stop(Timer::TailLossProbe(PathIndex::FIRST));
+        }
+    }
+
+    #[inline(never)]
+    fn watch_tails(&mut self, now: Instant) {
         if self.paths.has_only_first() {
             return self.watch_tail_of(now, PathIndex::FIRST);
         }
@@ -75,15 +96,12 @@ impl Outbound {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn watch_tail_of(&mut self, now: Instant, path: PathIndex) {
         let entry = self.paths.path(path);
         // One that is due already is not armed again: it waits for a packet, not for a time.
         if entry.probe_is_due {
             return;
-        }
-        if !self.sender.has_any_outstanding() {
-            return self.timers.stop(Timer::TailLossProbe(path));
         }
         let at = self.sender.probe_at(entry).map(|at| at.max(now));
         let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path)).is_none_or(|t3| *at < t3));
