@@ -44,7 +44,11 @@ impl Association {
         let had_data = self.take_chunks(now, path, datagram, packet, chunks);
         if had_data && !self.is_closed() {
             self.outbound.paths.on_data(now, path);
-            self.on_data_packet_end(now, path);
+            self.inbound.on_packet_end(path, &mut self.outbound);
+            // RFC 9260 §9.2: while waiting for SHUTDOWN ACK, data is answered with SHUTDOWN and SACK at once.
+            if self.session.state.name() == AssociationState::ShutdownSent {
+                self.repeat_shutdown(now);
+            }
         }
         self.outbound.look_at_port(now, path, &mut self.session);
         self.wait_for_shutdown_ack(now);
@@ -134,14 +138,6 @@ impl Association {
             }
         }
         any
-    }
-
-    fn on_data_packet_end(&mut self, now: Instant, path: PathIndex) {
-        self.inbound.on_packet_end(path, &mut self.outbound);
-        // RFC 9260 §9.2: while waiting for SHUTDOWN ACK, data is answered with SHUTDOWN and SACK at once.
-        if self.session.state.name() == AssociationState::ShutdownSent {
-            self.repeat_shutdown(now);
-        }
     }
 }
 

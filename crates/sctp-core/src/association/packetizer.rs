@@ -13,6 +13,7 @@ use sctp_wire::PacketWriter;
 use virtual_time::Instant;
 
 use self::envelope::Envelope;
+use self::probe::probe_due;
 use super::control::Bundling;
 use super::outbound::{DataDue, DataWritten};
 use super::{Association, AssociationState as S};
@@ -71,7 +72,7 @@ impl Association {
         }
         self.settle_when_idle(now);
         let is_all =
-            self.probe_due(now).is_none() || self.write_probes(now, limit, &mut packets, buffer, each);
+            probe_due(now, self).is_none() || self.write_probes(now, limit, &mut packets, buffer, each);
         Transmitted { packets, is_all }
     }
 

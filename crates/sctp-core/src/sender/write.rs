@@ -103,6 +103,7 @@ impl Sender {
 
     /// Returns whether what is queued waits for the peer's window alone, with nothing in flight: probe it (§6.1
     /// (A)).
+    #[inline(never)]
     pub(crate) fn needs_window_probe(&self, path: &Path) -> bool {
         self.may_need_window_probe()
             // A window with room for any chunk of this path stops none.

@@ -26,23 +26,18 @@ impl Outbound {
     ) -> Result<(), SackRefused> {
         self.sender.screen(sack)?;
         self.peer_is_alive = true;
-        if self.looks_for_expected()
-            && let Some(expected) = self.sender.on_expected_sack(now, sack, &self.paths)
-        {
+        // Tests compare the short way with the long one.
+        #[cfg(test)]
+        let may_be_expected = self.ways.may_be_short();
+        #[cfg(not(test))]
+        let may_be_expected = true;
+        if may_be_expected && let Some(expected) = self.sender.on_expected_sack(now, sack, &self.paths) {
             self.apply_expected(now, &expected, session);
         } else {
             let outcome = self.sender.on_sack(now, sack, &self.paths);
             self.apply_sack(now, &outcome, session);
         }
         Ok(())
-    }
-
-    /// Returns whether SACKs that are expected go the short way. They do, but in tests that compare it with the long one.
-    #[cfg(not(test))]
-    #[expect(clippy::unused_self, reason = "tests ask")]
-    #[inline(always)]
-    const fn looks_for_expected(&self) -> bool {
-        true
     }
 
     /// Takes in a cumulative TSN ack without gaps and without a window, as SHUTDOWN has it.
@@ -84,7 +79,8 @@ impl Outbound {
             session.tell_buffer_available();
         }
         if expected.acked.is_some() {
-            self.on_advanced(now, session);
+            self.progress.on_acknowledged(now);
+            self.tell_if_dry(session);
         }
     }
 
@@ -161,15 +157,9 @@ impl Outbound {
             session.tell_buffer_available();
         }
         if outcome.acknowledgment.cumulative_advanced {
-            self.on_advanced(now, session);
+            self.progress.on_acknowledged(now);
+            self.tell_if_dry(session);
         }
-    }
-
-    /// The cumulative TSN ack has advanced.
-    #[inline]
-    fn on_advanced(&mut self, now: Instant, session: &mut Session) {
-        self.progress.on_acknowledged(now);
-        self.tell_if_dry(session);
     }
 
     /// A chunk's reordering window has run out.

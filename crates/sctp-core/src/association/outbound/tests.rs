@@ -10,7 +10,7 @@ use smallvec::smallvec;
 use virtual_time::Instant;
 
 use super::*;
-use crate::association::{Association, Authenticity, PeerNotes, StateCookie};
+use crate::association::{Association, Authenticity, LocalAddresses, PeerNotes, StateCookie};
 use crate::capabilities::{Capabilities, Capability, Negotiated};
 use crate::config::{AssociationConfig, CongestionAlgorithm, Profile};
 use crate::message::{Message, Reliability};
@@ -25,14 +25,12 @@ pub(super) struct Ways {
 }
 
 impl Ways {
+    pub(super) fn may_be_short(self) -> bool {
+        !self.only_the_long_one
+    }
+
     pub(super) fn note_expected(&mut self) {
         self.expected += 1;
-    }
-}
-
-impl Outbound {
-    pub(super) fn looks_for_expected(&self) -> bool {
-        !self.ways.only_the_long_one
     }
 }
 
@@ -65,14 +63,9 @@ fn established(number: u8, config: &AssociationConfig) -> Box<Association> {
         addresses: smallvec![end(other).address],
         notes: PeerNotes::default(),
     };
-    Association::accept(
-        Instant::EPOCH,
-        &cookie,
-        end(other),
-        &[],
-        config.clone().into(),
-        Nonces::new(&[1; 32]),
-    )
+    let locals = LocalAddresses::default();
+    let nonces = Nonces::new(&[1; 32]);
+    Association::accept(Instant::EPOCH, &cookie, end(other), &locals, config.clone().into(), nonces)
 }
 
 /// Two ends twice: one pair takes the short ways, the other the long ones alone.

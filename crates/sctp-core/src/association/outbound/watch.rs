@@ -55,17 +55,8 @@ impl Outbound {
     /// RFC 9260 §6.1 (A): a closed window with nothing in flight is probed after an RTO.
     #[inline]
     fn watch_peer_window(&mut self, now: Instant, state: AssociationState) {
-        if self.sender.may_need_window_probe() {
-            self.watch_narrow_window(now, state);
-        } else {
-            self.timers.stop(Timer::WindowProbe);
-        }
-    }
-
-    #[inline(never)]
-    fn watch_narrow_window(&mut self, now: Instant, state: AssociationState) {
         let path = self.paths.path(self.paths.for_data());
-        if state.sends_data() && self.sender.needs_window_probe(path) {
+        if self.sender.may_need_window_probe() && state.sends_data() && self.sender.needs_window_probe(path) {
             self.timers.start_if_stopped(Timer::WindowProbe, now + path.rto.rto());
         } else {
             self.timers.stop(Timer::WindowProbe);

@@ -11,13 +11,6 @@ use crate::path::Heartbeat;
 use crate::transmit::Transmit;
 
 impl Association {
-    /// Returns the probe that is to be sent now, when nothing of the user's or the peer's is due.
-    #[inline]
-    pub(super) fn probe_due(&self, now: Instant) -> Option<ProbeDue> {
-        let measures = matches!(self.session.config.congestion.start_up, StartUp::Probe { .. });
-        self.outbound.probe_due(now, self.session.state.name(), measures)
-    }
-
     /// Writes trains of packets that measure paths, and probes of path MTUs; returns whether that is all.
     #[inline(never)]
     pub(super) fn write_probes(
@@ -29,7 +22,7 @@ impl Association {
         each: &mut dyn FnMut(Transmit),
     ) -> bool {
         while let Some(tag) = self.session.peer.peer_tag {
-            let Some(due) = self.probe_due(now) else { break };
+            let Some(due) = probe_due(now, self) else { break };
             if *packets >= limit {
                 return false;
             }
@@ -50,6 +43,14 @@ impl Association {
         }
         true
     }
+}
+
+/// Returns the probe that is to be sent now, when nothing of the user's or the peer's is due.
+#[inline]
+pub(super) fn probe_due(now: Instant, association: &Association) -> Option<ProbeDue> {
+    let Association { session, outbound, .. } = association;
+    let measures = matches!(session.config.congestion.start_up, StartUp::Probe { .. });
+    outbound.probe_due(now, session.state.name(), measures)
 }
 
 /// Writes HEARTBEAT and PAD, together as large as the packet is to be (RFC 8899 §6.2.1.2).
