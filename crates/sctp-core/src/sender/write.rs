@@ -68,6 +68,12 @@ impl Sender {
         !self.queue.is_empty()
     }
 
+    /// Returns whether anything has not been sent, or not as often as it has to be.
+    #[inline]
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.has_queued() || self.has_lost()
+    }
+
     /// Returns whether chunks wait for retransmission.
     pub(crate) fn has_lost(&self) -> bool {
         self.outstanding.has_lost()

@@ -37,7 +37,7 @@ impl Outbound {
     /// Returns what of the user's data is to be sent, and where.
     #[inline]
     pub(in crate::association) fn data_due(&self, now: Instant, state: AssociationState) -> Option<DataDue> {
-        let may_be = self.data_waits() || self.paths.iter().any(|path| path.probe_is_due);
+        let may_be = self.sender.has_waiting() || self.paths.iter().any(|path| path.probe_is_due);
         if may_be { self.waiting_data_due(now, state) } else { None }
     }
 
@@ -54,7 +54,7 @@ impl Outbound {
     #[inline(always)]
     pub(super) fn data_wanted(&self, state: AssociationState) -> Option<DataDue> {
         let probed = self.paths.iter().find(|path| path.probe_is_due);
-        if !(self.data_waits() || probed.is_some()) || !state.sends_data() || !self.paths.is_open() {
+        if !(self.sender.has_waiting() || probed.is_some()) || !state.sends_data() || !self.paths.is_open() {
             return None;
         }
         if self.sender.has_lost()
@@ -69,12 +69,6 @@ impl Outbound {
         }
         let path = self.paths.for_data();
         self.sender.wants_to_send(self.paths.path(path)).then_some(DataDue::New(path))
-    }
-
-    /// Returns whether anything has not been sent, or not as often as it has to be.
-    #[inline]
-    pub(super) fn data_waits(&self) -> bool {
-        self.sender.has_queued() || self.sender.has_lost()
     }
 
     /// Returns how much may leave on one occasion: the pacer says it or, while there is none, Max.Burst (RFC

@@ -102,7 +102,7 @@ impl Outbound {
     /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
     #[inline]
     pub(in crate::association) fn watch_pacing(&mut self, now: Instant, state: AssociationState) {
-        if self.data_waits() {
+        if self.sender.has_waiting() {
             return self.watch_paced_data(now, state);
         }
         let path = self.paths.for_data();
