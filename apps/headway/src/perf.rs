@@ -6,6 +6,7 @@ mod control;
 mod cpu;
 mod dial;
 mod host;
+mod payload;
 mod pump;
 mod result;
 mod server;
@@ -97,6 +98,10 @@ pub(crate) enum PerfError {
         "{0} messages arrived with another length than --message says: they were cut or joined on the way"
     )]
     WrongLength(u64),
+    #[error(
+        "--fresh: the server counted what arrived without reading it, as older versions do; start one of this version there, or leave --fresh out"
+    )]
+    NotRead,
     #[error(transparent)]
     Tcp(#[from] lab::RealError),
     #[error("the system refuses what a measurement needs: {0}")]

@@ -167,6 +167,24 @@ fn echoed_messages_have_round_trip_times() {
     }
 }
 
+/// Bulk of a size that is no multiple of what is read at once, and echoes.
+#[test]
+fn fresh_messages_are_made_read_and_named_over_either_transport() {
+    for (server, transport) in [(Server::sctp(&[]), "sctp"), (Server::tcp(), "tcp")] {
+        let options = format!("--transport {transport} --message 1003");
+        let result = server.measure(&format!("{options} --fresh"));
+        assert_fields(&result, &serde_json::json!({"fresh": true, "message_bytes": 1003}));
+        assert_plausible(&result, 1003.0);
+        let result = server.measure(&format!("{options} --fresh --ping"));
+        assert!(number(&result["rtt_us"]["p50"]) > 0.0, "{result}");
+        assert_fields(&server.measure(&options), &serde_json::json!({"fresh": false}));
+    }
+    let mut server = Server::sctp(&["--once"]);
+    let said = "1200 octets a message made anew and read";
+    assert_contains(&text(&server.client("--fresh")), &[said]);
+    assert_contains(&server.lines.next().unwrap().unwrap(), &[said]);
+}
+
 #[test]
 fn associations_streams_and_unordered_messages_arrive_whole() {
     let server = Server::sctp(&[]);

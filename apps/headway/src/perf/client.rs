@@ -56,6 +56,9 @@ pub(crate) struct Arguments {
     /// Send one message at a time and wait for its echo
     #[arg(long)]
     ping: bool,
+    /// Make each message anew, and read every octet that arrives, as programs do that have something to say
+    #[arg(long)]
+    fresh: bool,
     /// The protocol that carries the messages
     #[arg(long, value_name = "NAME", value_enum, default_value_t = MessageProtocol::Sctp)]
     transport: MessageProtocol,
@@ -128,8 +131,13 @@ impl Arguments {
         }
         self.check_transport()?;
         let payload: Vec<u8> = (0..len).map(|index| index.to_le_bytes()[0]).collect();
-        let (streams, unordered, is_echoed) = (self.streams, self.unordered, self.ping);
-        Ok(Load { payload: Bytes::from(payload), streams, unordered, is_echoed })
+        Ok(Load {
+            payload: Bytes::from(payload),
+            streams: self.streams,
+            unordered: self.unordered,
+            is_echoed: self.ping,
+            is_fresh: self.fresh,
+        })
     }
 
     /// Refuses TCP with an option for what it has not.
@@ -180,6 +188,7 @@ async fn measure(arguments: &Arguments, target: Target, load: Load, output: &Out
         run: random().map_err(PerfError::from)?,
         message_bytes: arguments.message,
         is_echoed: arguments.ping,
+        is_fresh: arguments.fresh,
     };
     let mut control = target.connect().await?;
     control.connection.say(&Opening::Run(plan)).await?;
@@ -281,6 +290,7 @@ fn conclude(
         headway: env!("CARGO_PKG_VERSION"),
         transport: arguments.transport.name(),
         message_bytes: arguments.message,
+        fresh: arguments.fresh,
         streams: arguments.streams,
         unordered: arguments.unordered,
         associations: arguments.associations,
@@ -292,7 +302,10 @@ fn conclude(
         rtt_us: arguments.ping.then(|| RoundTrips::new(times_ns)),
     };
     output.write(&result.text(), &result)?;
-    if report.wrong_length > 0 { Err(PerfError::WrongLength(report.wrong_length).into()) } else { Ok(()) }
+    if report.wrong_length > 0 {
+        return Err(PerfError::WrongLength(report.wrong_length).into());
+    }
+    if arguments.fresh && !report.is_read { Err(PerfError::NotRead.into()) } else { Ok(()) }
 }
 
 /// The first Ctrl-C ends the run early; another one, or SIGTERM, the program.

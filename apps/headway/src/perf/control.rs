@@ -23,6 +23,9 @@ pub(crate) struct Plan {
     pub(crate) message_bytes: u32,
     /// Whether each message is sent back.
     pub(crate) is_echoed: bool,
+    /// Whether the octets of each message are made anew, and read where they arrive. Clients before this option say nothing.
+    #[serde(default)]
+    pub(crate) is_fresh: bool,
 }
 
 /// A message of the client on the control connection after its opening.
@@ -106,6 +109,9 @@ pub(crate) struct ArrivalReport {
     pub(crate) cpu_s: f64,
     /// Messages of another length than planned.
     pub(crate) wrong_length: u64,
+    /// Whether the octets were read as they came. Servers that know nothing of it say nothing, and did not.
+    #[serde(default)]
+    pub(crate) is_read: bool,
 }
 
 /// Messages and their payload.
@@ -153,6 +159,17 @@ mod tests {
         assert_eq!((joined.start_s, joined.end_s), (4.0, 5.01));
         assert!((joined.messages_per_s * 1.01 - 103.0).abs() < 1e-9);
         assert!((joined.goodput_mb_per_s * 1.01 - 103.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_end_of_an_older_version_neither_asks_for_fresh_messages_nor_reads_them() {
+        let plan: Plan =
+            serde_json::from_str(r#"{"run": 1, "message_bytes": 1200, "is_echoed": false}"#).unwrap();
+        assert!(!plan.is_fresh);
+        let report =
+            r#"{"arrived": {"messages": 1, "octets": 9}, "seconds": 1, "cpu_s": 1, "wrong_length": 0}"#;
+        let report: ArrivalReport = serde_json::from_str(report).unwrap();
+        assert!(!report.is_read);
     }
 
     #[test]

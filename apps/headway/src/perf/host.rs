@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::connection::Connection;
 use super::control::{Answer, ArrivalReport, Arrived, Opening, Plan, Request};
 use super::cpu::process_time;
+use super::payload;
 use super::tally::{Intervals, Tally};
 use super::{PerfError, broke_off};
 
@@ -116,8 +117,13 @@ impl CurrentRun {
         if duration > intervals.until() {
             connection.say(&Answer::Interval(intervals.cut(duration, arrived))).await?;
         }
-        let wrong_length = self.tally.wrong_length();
-        let report = ArrivalReport { arrived, seconds: duration.as_secs_f64(), cpu_s, wrong_length };
+        let report = ArrivalReport {
+            arrived,
+            seconds: duration.as_secs_f64(),
+            cpu_s,
+            wrong_length: self.tally.wrong_length(),
+            is_read: self.plan.is_fresh,
+        };
         connection.say(&Answer::Report(report)).await?;
         // The client closes when it has read it.
         while connection.hear::<Request>().await?.is_some() {}
@@ -137,6 +143,9 @@ impl CurrentRun {
         let mut received = Vec::with_capacity(AT_ONCE);
         while association.recv_many(&mut received, AT_ONCE).await.map_err(broke_off)? > 0 {
             self.count(&received)?;
+            for received in &received {
+                self.read(&received.message.payload);
+            }
             let messages = received.drain(..).map(|received| received.message);
             if self.plan.is_echoed {
                 let echo = messages.map(|ReceivedMessage { stream, delivery, payload, .. }| {
@@ -146,6 +155,13 @@ impl CurrentRun {
             }
         }
         Ok(())
+    }
+
+    /// Reads octets that arrived, if the plan is that somebody does.
+    fn read(&self, octets: &[u8]) {
+        if self.plan.is_fresh {
+            let _nobody_asks = payload::read(octets);
+        }
     }
 
     fn count(&self, received: &[Received]) -> Result<(), PerfError> {
@@ -168,6 +184,7 @@ impl CurrentRun {
             if len == 0 {
                 break;
             }
+            self.read(&buffer[..len]);
             if self.plan.is_echoed {
                 stream.write_all(&buffer[..len]).await.map_err(broke_off)?;
             }

@@ -9,6 +9,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::connection::Connection;
+use super::payload::{self, Payloads};
 use super::{PerfError, broke_off};
 
 /// The messages to be sent: payload, streams and order.
@@ -19,6 +20,22 @@ pub(crate) struct Load {
     /// Share of messages sent unordered.
     pub(crate) unordered: f64,
     pub(crate) is_echoed: bool,
+    /// Whether each message is made anew, and each echo read.
+    pub(crate) is_fresh: bool,
+}
+
+impl Load {
+    fn payloads(&self) -> Payloads {
+        let payload = self.payload.clone();
+        if self.is_fresh { Payloads::fresh(payload) } else { Payloads::shared(payload) }
+    }
+
+    /// Reads an echo, if messages are fresh.
+    fn read(&self, echo: &[u8]) {
+        if self.is_fresh {
+            let _nobody_asks = payload::read(echo);
+        }
+    }
 }
 
 /// The phase of a run, which says when to send.
@@ -57,8 +74,8 @@ async fn send_until(
     match (connection, load.is_echoed) {
         (Connection::Sctp(association), false) => fill(deadline, association, load).await,
         (Connection::Sctp(association), true) => ping(deadline, association, load, times_ns).await,
-        (Connection::Tcp(stream), false) => fill_tcp(deadline, stream, &load.payload).await,
-        (Connection::Tcp(stream), true) => ping_tcp(deadline, stream, &load.payload, times_ns).await,
+        (Connection::Tcp(stream), false) => fill_tcp(deadline, stream, load).await,
+        (Connection::Tcp(stream), true) => ping_tcp(deadline, stream, load, times_ns).await,
     }
 }
 
@@ -81,7 +98,8 @@ async fn ping(
     while sent_at < deadline {
         association.send_many(dealer.by_ref().take(1)).await.map_err(broke_off)?;
         let ended = || PerfError::BrokeOff("the server closed the association".to_owned());
-        association.recv().await.map_err(broke_off)?.ok_or_else(ended)?;
+        let echo = association.recv().await.map_err(broke_off)?.ok_or_else(ended)?;
+        load.read(&echo.message.payload);
         let now = Instant::now();
         times_ns.push(nanoseconds(now - sent_at));
         sent_at = now;
@@ -90,10 +108,13 @@ async fn ping(
 }
 
 /// Fills a TCP connection with one write for each message, as associations have one call for each.
-async fn fill_tcp(deadline: Instant, stream: &mut TcpStream, payload: &Bytes) -> Result<(), PerfError> {
+async fn fill_tcp(deadline: Instant, stream: &mut TcpStream, load: &Load) -> Result<(), PerfError> {
+    let mut payloads = load.payloads();
+    let mut payload = payloads.buffer();
     while Instant::now() < deadline {
         for _ in 0..BATCH {
-            stream.write_all(payload).await.map_err(broke_off)?;
+            payloads.rewrite(&mut payload);
+            stream.write_all(&payload).await.map_err(broke_off)?;
         }
     }
     Ok(())
@@ -102,14 +123,18 @@ async fn fill_tcp(deadline: Instant, stream: &mut TcpStream, payload: &Bytes) ->
 async fn ping_tcp(
     deadline: Instant,
     stream: &mut TcpStream,
-    payload: &Bytes,
+    load: &Load,
     times_ns: &mut Vec<u64>,
 ) -> Result<(), PerfError> {
+    let mut payloads = load.payloads();
+    let mut payload = payloads.buffer();
     let mut echo = vec![0; payload.len()];
     let mut sent_at = Instant::now();
     while sent_at < deadline {
-        stream.write_all(payload).await.map_err(broke_off)?;
+        payloads.rewrite(&mut payload);
+        stream.write_all(&payload).await.map_err(broke_off)?;
         stream.read_exact(&mut echo).await.map_err(broke_off)?;
+        load.read(&echo);
         let now = Instant::now();
         times_ns.push(nanoseconds(now - sent_at));
         sent_at = now;
@@ -121,14 +146,15 @@ async fn ping_tcp(
 #[derive(Debug)]
 struct Dealer<'a> {
     load: &'a Load,
+    payloads: Payloads,
     stream: u16,
     /// The sum of shares of unordered messages; at one, the next message is unordered.
     due: f64,
 }
 
 impl<'a> Dealer<'a> {
-    const fn new(load: &'a Load) -> Self {
-        Self { load, stream: 0, due: 0.0 }
+    fn new(load: &'a Load) -> Self {
+        Self { load, payloads: load.payloads(), stream: 0, due: 0.0 }
     }
 }
 
@@ -143,7 +169,7 @@ impl Iterator for Dealer<'_> {
         if delivery == Delivery::Unordered {
             self.due -= 1.0;
         }
-        Some(Message::new(stream, delivery, self.load.payload.clone()))
+        Some(Message::new(stream, delivery, self.payloads.next()))
     }
 }
 
@@ -159,7 +185,8 @@ mod tests {
     use super::*;
 
     fn dealt(streams: u16, unordered: f64, count: usize) -> Vec<Message> {
-        let load = Load { payload: Bytes::from_static(b"x"), streams, unordered, is_echoed: false };
+        let load =
+            Load { payload: Bytes::from_static(b"x"), streams, unordered, is_echoed: false, is_fresh: false };
         Dealer::new(&load).take(count).collect()
     }
 

@@ -14,6 +14,8 @@ pub(crate) struct RunResult {
     pub(crate) headway: &'static str,
     pub(crate) transport: &'static str,
     pub(crate) message_bytes: u32,
+    /// Whether each message was made anew, and read where it arrived.
+    pub(crate) fresh: bool,
     pub(crate) streams: u16,
     /// Share of messages sent unordered.
     pub(crate) unordered: f64,
@@ -67,9 +69,10 @@ impl RunResult {
     pub(crate) fn text(&self) -> String {
         let plural = |count: u16| if count == 1 { "" } else { "s" };
         let mut text = format!(
-            "{}, {} octets a message, {} association{}, {} stream{}: {:.1} MB/s, {:.0} messages/s in {:.1} s\n",
+            "{}, {} octets a message{}, {} association{}, {} stream{}: {:.1} MB/s, {:.0} messages/s in {:.1} s\n",
             self.transport,
             self.message_bytes,
+            freshness(self.fresh),
             self.associations,
             plural(self.associations),
             self.streams,
@@ -90,6 +93,11 @@ impl RunResult {
         }
         text
     }
+}
+
+/// Returns what is said of messages behind their size.
+pub(crate) const fn freshness(is_fresh: bool) -> &'static str {
+    if is_fresh { " made anew and read" } else { "" }
 }
 
 /// Returns one interval as a line.
@@ -117,7 +125,7 @@ mod tests {
     #[test]
     fn processor_time_is_for_a_billion_octets() {
         let arrived = Arrived { messages: 1, octets: 500_000_000 };
-        let report = ArrivalReport { arrived, seconds: 1.0, cpu_s: 0.2, wrong_length: 0 };
+        let report = ArrivalReport { arrived, seconds: 1.0, cpu_s: 0.2, wrong_length: 0, is_read: false };
         let cost = CpuPerGb::new(Duration::from_millis(100), &report);
         assert_eq!((cost.sender, cost.receiver), (Some(0.2), Some(0.4)));
         let nothing = ArrivalReport { arrived: Arrived::default(), ..report };
