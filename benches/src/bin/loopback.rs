@@ -3,7 +3,8 @@
 //! `cargo build --profile dist -p headway && (cd benches && cargo run --release --bin loopback)`
 //!
 //! The sender runs on processor 0, the receiver on processor 1; for latency both on 0; for scaling both on 0, then on 0
-//! and 1. Every figure is the median of so many runs, which alternate: what else the machine does disturbs all alike.
+//! and 1. Every figure is the median of so many runs, which alternate: what else the machine does disturbs all alike. With
+//! `--fresh` each message is made anew and read where it arrives.
 
 use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
@@ -20,8 +21,12 @@ fn main() -> ExitCode {
 fn print() -> Result<(), Infallible> {
     let runs = number_after("--runs").unwrap_or(5);
     let milliseconds = number_after("--milliseconds").unwrap_or(1000);
-    let bench = Bench { runs, milliseconds };
-    println!("medians of {runs} runs of {milliseconds} ms; MB = 10^6 octets, counted at the receiver\n");
+    let is_fresh = std::env::args().any(|argument| argument == "--fresh");
+    let bench = Bench { runs, milliseconds, is_fresh };
+    let payload = if is_fresh { "; each message made anew and read" } else { "" };
+    println!(
+        "medians of {runs} runs of {milliseconds} ms; MB = 10^6 octets, counted at the receiver{payload}\n"
+    );
     bench.bulk();
     bench.latency();
     bench.scaling();
@@ -31,6 +36,8 @@ fn print() -> Result<(), Infallible> {
 struct Bench {
     runs: u64,
     milliseconds: u64,
+    /// Whether messages are made anew and read.
+    is_fresh: bool,
 }
 
 impl Bench {
@@ -139,6 +146,7 @@ impl Bench {
             .args(["perf", "client", "--to", "127.0.0.1:5999", "--transport", transport, "--json", "-"])
             .args(["--duration", &format!("{}ms", self.milliseconds)])
             .args((transport == "sctp").then_some(["--encap-port", "0:59899"]).into_iter().flatten())
+            .args(self.is_fresh.then_some("--fresh"))
             .args(options.split_whitespace())
             .stderr(Stdio::inherit())
             .output()
