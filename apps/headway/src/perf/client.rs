@@ -16,7 +16,7 @@ use super::control::{Answer, ArrivalReport, Interval, Opening, Plan, Request, pe
 use super::cpu::process_time;
 use super::dial::{PacketFiles, Target};
 use super::pump::{self, Load, Phase};
-use super::result::{CpuPerGb, RoundTrips, RunResult, line};
+use super::result::{CpuPerGb, MessagesSent, RoundTrips, RunResult, line};
 use super::server::{LONGEST_MESSAGE_BYTES, association};
 use super::{MessageProtocol, PerfError, SctpCongestion};
 use crate::arguments::{
@@ -38,9 +38,8 @@ pub(crate) struct Arguments {
     /// travels directly over IP (protocol 132)
     #[arg(long, value_name = "HOST[:PORT]", required = true, num_args = 1.., value_parser = parse_perf_address)]
     to: Vec<Address>,
-    /// Size of each message, as 1200 or 64KiB
-    #[arg(long, value_name = "SIZE", default_value = "1200", value_parser = parse_size)]
-    message: u32,
+    #[command(flatten)]
+    payload: PayloadArguments,
     /// Streams of each association, to which messages are dealt in turn
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     streams: u16,
@@ -56,9 +55,6 @@ pub(crate) struct Arguments {
     /// Send one message at a time and wait for its echo
     #[arg(long)]
     ping: bool,
-    /// Make each message anew, and read every octet that arrives, as programs do that have something to say
-    #[arg(long)]
-    fresh: bool,
     /// The protocol that carries the messages
     #[arg(long, value_name = "NAME", value_enum, default_value_t = MessageProtocol::Sctp)]
     transport: MessageProtocol,
@@ -82,6 +78,33 @@ pub(crate) struct Arguments {
     pcap: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArguments,
+}
+
+/// The octets of messages.
+#[derive(Debug, Clone, Copy, Args)]
+struct PayloadArguments {
+    /// Size of each message, as 1200 or 64KiB
+    #[arg(long, value_name = "SIZE", default_value = "1200", value_parser = parse_size)]
+    message: u32,
+    /// Make each message anew, and read every octet that arrives, as programs do that have something to say
+    #[arg(long)]
+    fresh: bool,
+}
+
+impl PayloadArguments {
+    /// Returns the first payload, if a server takes messages of its size.
+    fn first(self) -> Result<Bytes, UsageError> {
+        let len = usize::try_from(self.message).unwrap_or(usize::MAX);
+        let refuse = |because, remedy| Err(UsageError::value("--message", self.message, because, remedy));
+        if len == 0 {
+            return refuse("a message has at least one octet", "write for example 1200");
+        }
+        if len > LONGEST_MESSAGE_BYTES {
+            return refuse("the server takes messages of 1 MiB at most", "write 1MiB or less");
+        }
+        let payload: Vec<u8> = (0..len).map(|index| index.to_le_bytes()[0]).collect();
+        Ok(Bytes::from(payload))
+    }
 }
 
 impl Arguments {
@@ -121,22 +144,14 @@ impl Arguments {
     }
 
     fn load(&self) -> Result<Load, UsageError> {
-        let len = usize::try_from(self.message).unwrap_or(usize::MAX);
-        let refuse = |because, remedy| Err(UsageError::value("--message", self.message, because, remedy));
-        if len == 0 {
-            return refuse("a message has at least one octet", "write for example 1200");
-        }
-        if len > LONGEST_MESSAGE_BYTES {
-            return refuse("the server takes messages of 1 MiB at most", "write 1MiB or less");
-        }
+        let payload = self.payload.first()?;
         self.check_transport()?;
-        let payload: Vec<u8> = (0..len).map(|index| index.to_le_bytes()[0]).collect();
         Ok(Load {
-            payload: Bytes::from(payload),
+            payload,
             streams: self.streams,
             unordered: self.unordered,
             is_echoed: self.ping,
-            is_fresh: self.fresh,
+            is_fresh: self.payload.fresh,
         })
     }
 
@@ -186,9 +201,9 @@ async fn measure(arguments: &Arguments, target: Target, load: Load, output: &Out
     let signals = Signals::new().map_err(PerfError::from)?;
     let plan = Plan {
         run: random().map_err(PerfError::from)?,
-        message_bytes: arguments.message,
+        message_bytes: arguments.payload.message,
         is_echoed: arguments.ping,
-        is_fresh: arguments.fresh,
+        is_fresh: arguments.payload.fresh,
     };
     let mut control = target.connect().await?;
     control.connection.say(&Opening::Run(plan)).await?;
@@ -289,8 +304,7 @@ fn conclude(
     let result = RunResult {
         headway: env!("CARGO_PKG_VERSION"),
         transport: arguments.transport.name(),
-        message_bytes: arguments.message,
-        fresh: arguments.fresh,
+        messages: MessagesSent { message_bytes: arguments.payload.message, fresh: arguments.payload.fresh },
         streams: arguments.streams,
         unordered: arguments.unordered,
         associations: arguments.associations,
@@ -305,7 +319,7 @@ fn conclude(
     if report.wrong_length > 0 {
         return Err(PerfError::WrongLength(report.wrong_length).into());
     }
-    if arguments.fresh && !report.is_read { Err(PerfError::NotRead.into()) } else { Ok(()) }
+    if arguments.payload.fresh && !report.is_read { Err(PerfError::NotRead.into()) } else { Ok(()) }
 }
 
 /// The first Ctrl-C ends the run early; another one, or SIGTERM, the program.

@@ -13,9 +13,8 @@ use super::control::{ArrivalReport, Interval, per_second};
 pub(crate) struct RunResult {
     pub(crate) headway: &'static str,
     pub(crate) transport: &'static str,
-    pub(crate) message_bytes: u32,
-    /// Whether each message was made anew, and read where it arrived.
-    pub(crate) fresh: bool,
+    #[serde(flatten)]
+    pub(crate) messages: MessagesSent,
     pub(crate) streams: u16,
     /// Share of messages sent unordered.
     pub(crate) unordered: f64,
@@ -29,6 +28,21 @@ pub(crate) struct RunResult {
     pub(crate) intervals: Vec<Interval>,
     /// The round-trip times; with `--ping` only.
     pub(crate) rtt_us: Option<RoundTrips>,
+}
+
+/// The messages of a run.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct MessagesSent {
+    pub(crate) message_bytes: u32,
+    /// Whether each was made anew, and read where it arrived.
+    pub(crate) fresh: bool,
+}
+
+impl MessagesSent {
+    pub(crate) fn text(self) -> String {
+        let made = if self.fresh { " made anew and read" } else { "" };
+        format!("{} octets a message{made}", self.message_bytes)
+    }
 }
 
 /// Processor seconds for 10⁹ octets of payload; null if nothing arrived.
@@ -69,10 +83,9 @@ impl RunResult {
     pub(crate) fn text(&self) -> String {
         let plural = |count: u16| if count == 1 { "" } else { "s" };
         let mut text = format!(
-            "{}, {} octets a message{}, {} association{}, {} stream{}: {:.1} MB/s, {:.0} messages/s in {:.1} s\n",
+            "{}, {}, {} association{}, {} stream{}: {:.1} MB/s, {:.0} messages/s in {:.1} s\n",
             self.transport,
-            self.message_bytes,
-            freshness(self.fresh),
+            self.messages.text(),
             self.associations,
             plural(self.associations),
             self.streams,
@@ -93,11 +106,6 @@ impl RunResult {
         }
         text
     }
-}
-
-/// Returns what is said of messages behind their size.
-pub(crate) const fn freshness(is_fresh: bool) -> &'static str {
-    if is_fresh { " made anew and read" } else { "" }
 }
 
 /// Returns one interval as a line.

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use super::connection::Connection;
 use super::control::{ArrivalReport, Plan, per_second};
 use super::host::Host;
-use super::result::freshness;
+use super::result::MessagesSent;
 use super::threads::Threads;
 use super::{MessageProtocol, PerfError};
 use crate::arguments::{ANOTHER_ADDRESS, Address, EncapPort, Place, check_capture, parse_perf_address};
@@ -168,12 +168,8 @@ async fn accept_tcp(listener: TcpListener, host: Arc<Host>) {
 fn text(plan: &Plan, report: &ArrivalReport) -> String {
     let goodput = per_second(report.arrived.octets, report.seconds) / 1e6;
     let rate = per_second(report.arrived.messages, report.seconds);
-    format!(
-        "{} octets a message{}: {goodput:.1} MB/s, {rate:.0} messages/s in {:.1} s\n",
-        plan.message_bytes,
-        freshness(plan.is_fresh),
-        report.seconds
-    )
+    let messages = MessagesSent { message_bytes: plan.message_bytes, fresh: plan.is_fresh }.text();
+    format!("{messages}: {goodput:.1} MB/s, {rate:.0} messages/s in {:.1} s\n", report.seconds)
 }
 
 /// The octets of send buffer and receive window.
