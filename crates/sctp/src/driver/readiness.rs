@@ -16,7 +16,7 @@ use crate::shared::Shared;
 #[derive(Debug)]
 pub(crate) struct Readiness {
     pub(super) socket: AsyncFd<OwnedFd>,
-    pub(super) timer: Deadline,
+    pub(super) timer: TimerDescriptor,
     /// The addresses of this host, for endpoints with addresses that may come and go.
     pub(super) addresses: Option<AsyncFd<AddressWatch>>,
 }
@@ -25,7 +25,7 @@ impl Readiness {
     /// Registers duplicates of the descriptors: the originals stay where application threads use them.
     pub(crate) fn new(shared: &Arc<Shared>, descriptors: Descriptors) -> io::Result<Self> {
         let Descriptors { timer, addresses } = descriptors;
-        let timer = Deadline(register(timer, Interest::READABLE)?);
+        let timer = TimerDescriptor(register(timer, Interest::READABLE)?);
         let socket = register(shared.io.as_fd().try_clone_to_owned()?, SOCKET_INTEREST)?;
         let addresses = addresses.map(|watch| register(watch, Interest::READABLE)).transpose()?;
         Ok(Self { socket, timer, addresses })
@@ -51,11 +51,11 @@ impl Readiness {
     }
 }
 
-/// The descriptor of the endpoint's timer, for which one task waits.
+/// The endpoint's timer, for which one task waits.
 #[derive(Debug)]
-pub(super) struct Deadline(AsyncFd<OwnedFd>);
+pub(super) struct TimerDescriptor(AsyncFd<OwnedFd>);
 
-impl Deadline {
+impl TimerDescriptor {
     /// Waits for it to fire. As nobody else waits, no list of those who do is kept.
     pub(super) async fn readable(&self) -> io::Result<AsyncFdReadyGuard<'_, OwnedFd>> {
         poll_fn(|context| self.0.poll_read_ready(context)).await
