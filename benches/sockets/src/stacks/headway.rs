@@ -93,9 +93,11 @@ impl<M: Iterator<Item = Message>> Stack for Headway<M> {
         let now = self.at(now);
         loop {
             self.buffer.clear();
-            let mut first: Option<usize> = None;
-            // As the outbox of the product gathers: a run ends with a packet that is shorter.
-            while self.buffer.len() < 60_000 {
+            let (mut first, mut packets): (Option<usize>, usize) = (None, 0);
+            // As the outbox of the product gathers: a run ends with a packet that is shorter. The kernel takes no more than 64 at
+            // once, which SACKs can be.
+            while self.buffer.len() < 60_000 && packets < 64 {
+                packets += 1;
                 let Some(Transmit { len, .. }) = self.endpoint.poll_transmit(now, &mut self.buffer) else {
                     break;
                 };
