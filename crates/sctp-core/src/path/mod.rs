@@ -91,8 +91,7 @@ impl Path {
         state: PathState,
         config: &AssociationConfig,
     ) -> Self {
-        let mut mtu = PathMtu::new(config.path_mtu, destination.address.is_ipv4());
-        mtu.leave_room(destination);
+        let mtu = PathMtu::new(config.path_mtu, destination);
         let pmdcs = mtu.packet_bytes() - sctp_wire::COMMON_HEADER_BYTES;
         let (first_window, is_ipv4) = (config.congestion.initial_window, destination.address.is_ipv4());
         let capacity = PathCapacity::new(first_window, pmdcs, config.path_mtu.bytes, is_ipv4);
@@ -125,17 +124,13 @@ impl Path {
     /// Returns the largest SCTP packet this path carries, common header included.
     #[inline]
     pub(crate) fn packet_bytes(&self) -> usize {
-        debug_assert_eq!(
-            self.mtu.packet_bytes(),
-            (self.mtu.current() - self.destination.header_bytes()) & !3
-        );
         self.mtu.packet_bytes()
     }
 
     /// The packets of the path travel like this from now on.
     fn set_encapsulation(&mut self, encapsulation: Encapsulation) {
         self.destination.encapsulation = encapsulation;
-        self.mtu.leave_room(self.destination);
+        self.mtu.change_headers(self.destination);
     }
 
     /// Returns the state of the path, with its counters.
@@ -183,8 +178,8 @@ impl Path {
 
     /// The size of packets is another one, or looked for in another way; returns whether packets became smaller.
     pub(crate) fn set_mtu(&mut self, config: PathMtuConfig) -> bool {
-        let (before, is_ipv4) = (self.packet_bytes(), self.destination.address.is_ipv4());
-        self.change_mtu(|mtu| *mtu = PathMtu::new(config, is_ipv4));
+        let (before, destination) = (self.packet_bytes(), self.destination);
+        self.change_mtu(|mtu| *mtu = PathMtu::new(config, destination));
         self.packet_bytes() < before
     }
 
@@ -192,7 +187,6 @@ impl Path {
     pub(crate) fn change_mtu<R>(&mut self, change: impl FnOnce(&mut PathMtu) -> R) -> R {
         let from = self.mtu.current();
         let result = change(&mut self.mtu);
-        self.mtu.leave_room(self.destination);
         if self.mtu.current() != from {
             trace::path_mtu_changed(self.index, from, self.mtu.current());
         }

@@ -17,8 +17,8 @@ use crate::transmit::Destination;
 pub(crate) struct PathMtu {
     /// The size that packets may have now, in octets (PLPMTU).
     current: usize,
-    /// The octets of that which an SCTP packet may have.
-    packet_bytes: u16,
+    /// The octets of that for the headers in front of an SCTP packet.
+    header_bytes: u8,
     /// The search, with discovery only.
     search: Option<Box<Search>>,
 }
@@ -64,14 +64,19 @@ pub(crate) enum Next {
 }
 
 impl PathMtu {
-    pub(crate) fn new(config: PathMtuConfig, is_ipv4: bool) -> Self {
+    pub(crate) fn new(config: PathMtuConfig, destination: Destination) -> Self {
+        let header_bytes = header_bytes(destination);
         if config.discovery == Discovery::Off {
-            return Self { current: config.bytes, packet_bytes: 0, search: None };
+            return Self { current: config.bytes, header_bytes, search: None };
         }
-        let min = if is_ipv4 { config.min_bytes } else { config.min_bytes.max(IPV6_MIN_BYTES) };
+        let min = if destination.address.is_ipv4() {
+            config.min_bytes
+        } else {
+            config.min_bytes.max(IPV6_MIN_BYTES)
+        };
         let max = config.max_bytes.max(min);
         let search = Search { config, bounds: (min, max), too_large: None, state: SearchState::Idle };
-        Self { current: search.base(), packet_bytes: 0, search: Some(Box::new(search)) }
+        Self { current: search.base(), header_bytes, search: Some(Box::new(search)) }
     }
 
     /// Returns the size that packets may have now, in octets.
@@ -80,17 +85,16 @@ impl PathMtu {
         self.current
     }
 
-    /// Returns the largest SCTP packet, common header included, behind the headers that [room was left](Self::leave_room) for.
+    /// Returns the largest SCTP packet, common header included.
     #[inline]
     pub(super) fn packet_bytes(&self) -> usize {
-        usize::from(self.packet_bytes)
+        // Chunks are padded to four octets: a limit that is no multiple of four could never be filled.
+        (self.current - usize::from(self.header_bytes)) & !3
     }
 
-    /// Leaves room for the headers of packets to this destination: to be said anew when they, or the size, have changed.
-    pub(super) fn leave_room(&mut self, destination: Destination) {
-        // No path MTU is larger. Chunks are padded to four octets: a limit that is no multiple of four could never be filled.
-        let packet_bytes = u16::try_from(self.current - destination.header_bytes());
-        self.packet_bytes = packet_bytes.unwrap_or(u16::MAX) & !3;
+    /// Packets travel behind the headers of this destination from now on.
+    pub(super) fn change_headers(&mut self, destination: Destination) {
+        self.header_bytes = header_bytes(destination);
     }
 
     #[inline]
@@ -200,6 +204,11 @@ impl PathMtu {
             SearchState::Idle | SearchState::Searching(_) | SearchState::Confirming(_) => false,
         }
     }
+}
+
+fn header_bytes(destination: Destination) -> u8 {
+    // At most those of IPv6 and UDP.
+    u8::try_from(destination.header_bytes()).unwrap_or(u8::MAX)
 }
 
 impl Search {

@@ -1,8 +1,15 @@
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
 use super::*;
+use crate::transmit::Encapsulation;
+
+fn to(address: impl Into<IpAddr>) -> Destination {
+    SocketAddr::new(address.into(), 9899).into()
+}
 
 fn search() -> PathMtu {
     let config = PathMtuConfig { discovery: Discovery::On, ..PathMtuConfig::default() };
-    PathMtu::new(config, true)
+    PathMtu::new(config, to([192, 0, 2, 1]))
 }
 
 /// Answers probes as a path that carries `carried` does; gives the probes sent until nothing more is to be done.
@@ -98,15 +105,27 @@ fn hint_below_the_probe_shortens_the_search() {
 
 #[test]
 fn without_discovery_the_size_is_the_configured_one_for_ever() {
-    let mut mtu = PathMtu::new(PathMtuConfig::default(), true);
+    let mut mtu = PathMtu::new(PathMtuConfig::default(), to([192, 0, 2, 1]));
     assert_eq!((mtu.begin(), mtu.send_probe(1), mtu.on_black_hole()), (Next::Nothing, None, false));
     assert!(!mtu.on_hint(600) && mtu.current() == 1400);
+}
+
+/// Chunks are padded to four octets.
+#[test]
+fn packets_fill_what_the_headers_in_front_of_them_leave() {
+    let config = PathMtuConfig { bytes: 1399, ..PathMtuConfig::default() };
+    let over_udp = to([192, 0, 2, 1]);
+    let mut mtu = PathMtu::new(config, over_udp);
+    assert_eq!(mtu.packet_bytes(), 1368, "28 octets of headers, 3 that no chunk can use");
+    mtu.change_headers(Destination { encapsulation: Encapsulation::Ip, ..over_udp });
+    assert_eq!(mtu.packet_bytes(), 1376);
+    assert_eq!(PathMtu::new(config, to(Ipv6Addr::LOCALHOST)).packet_bytes(), 1348);
 }
 
 #[test]
 fn ipv6_never_goes_below_1280() {
     let config = PathMtuConfig { discovery: Discovery::On, ..PathMtuConfig::default() };
-    let mut mtu = PathMtu::new(config, false);
+    let mut mtu = PathMtu::new(config, to(Ipv6Addr::LOCALHOST));
     assert_eq!(mtu.current(), 1280);
     let begun = mtu.begin();
     explore(&mut mtu, begun, 0);
