@@ -79,24 +79,16 @@ impl Outbound {
 
     #[inline(never)]
     fn watch_tails(&mut self, now: Instant) {
-        if self.paths.has_only_first() {
-            return self.watch_tail_of(now, PathIndex::FIRST);
-        }
         for path in self.paths.ids() {
-            self.watch_tail_of(now, path);
+            let entry = self.paths.path(path);
+            // One that is due already is not armed again: it waits for a packet, not for a time.
+            if entry.probe_is_due {
+                continue;
+            }
+            let at = self.sender.probe_at(entry).map(|at| at.max(now));
+            let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path)).is_none_or(|t3| *at < t3));
+            self.timers.apply(Timer::TailLossProbe(path), before_t3);
         }
-    }
-
-    #[inline(always)]
-    fn watch_tail_of(&mut self, now: Instant, path: PathIndex) {
-        let entry = self.paths.path(path);
-        // One that is due already is not armed again: it waits for a packet, not for a time.
-        if entry.probe_is_due {
-            return;
-        }
-        let at = self.sender.probe_at(entry).map(|at| at.max(now));
-        let before_t3 = at.filter(|at| self.timers.at(Timer::T3Rtx(path)).is_none_or(|t3| *at < t3));
-        self.timers.apply(Timer::TailLossProbe(path), before_t3);
     }
 
     /// Nothing leaves now: wakes up when the pacer lets something go, if it is what data waits for.
