@@ -37,7 +37,7 @@ impl Association {
         if let Some(receiver) = &mut self.inbound.receiver {
             receiver.begin_packet(now);
         }
-        // As below, but that nothing is left to be asked about it.
+        // What `take_chunks` asks of each chunk, its tag and its authentication, was asked above.
         if let Some(sack) = sack {
             self.on_sack(now, &sack);
         }
