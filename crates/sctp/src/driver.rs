@@ -129,10 +129,11 @@ impl Turns {
     async fn give_way(self, is_left: impl Fn() -> bool) {
         if self == Self::InOrder {
             turn::to_the_back().await;
+            if !is_left() {
+                return;
+            }
         }
-        if is_left() {
-            turn::yield_now().await;
-        }
+        turn::yield_now().await;
     }
 }
 
