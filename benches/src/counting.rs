@@ -54,8 +54,8 @@ pub fn count(arguments: &[&str]) -> Result<Count, String> {
         .args(arguments)
         .output()
         .map_err(|error| format!("valgrind cannot be run ({error}): install the package valgrind"))?;
-    let profiled = std::fs::read_to_string(&profile).unwrap_or_default();
-    // Whoever finds it there later knows its name.
+    let profiled = std::fs::read_to_string(&profile);
+    // One that stays there is in nobody's way.
     let _ = std::fs::remove_file(&profile);
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
@@ -64,6 +64,7 @@ pub fn count(arguments: &[&str]) -> Result<Count, String> {
     let collected = said.lines().find_map(|line| line.split_once("Collected : "));
     let instructions = collected.and_then(|(_, count)| count.trim().parse().ok());
     let instructions = instructions.ok_or_else(|| format!("valgrind gave no count:\n{said}"))?;
+    let profiled = profiled.map_err(|error| format!("valgrind left no profile: {error}"))?;
     let checksums = of_functions(&profiled, "crc_fast::");
     Ok(Count { instructions, checksums, printed: String::from_utf8_lossy(&output.stdout).into_owned() })
 }
