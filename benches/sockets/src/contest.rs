@@ -130,9 +130,12 @@ impl Contest {
             return Err(Absence::NotThere);
         }
         let mut command = self.command(processor, if is_own { own } else { beside("contender") });
-        if !["usrsctp", "pion"].contains(&stack) {
-            command.arg(stack);
-        }
+        // dcsctp-quiet is a contender as well, with another dcsctp in it.
+        command.args(match stack {
+            "usrsctp" | "pion" => None,
+            "dcsctp-quiet" => Some("dcsctp"),
+            _ => Some(stack),
+        });
         command
             .args([end, &format!("{ip}:59777"), &octets.to_string(), &self.milliseconds.to_string()])
             .args(options);

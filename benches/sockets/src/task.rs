@@ -130,10 +130,11 @@ impl Task {
     /// Messages for our own stack, dealt to the streams in turn.
     pub fn messages(&self) -> impl Iterator<Item = Message> + use<> {
         let (payload, streams, delivery) = (self.payload(), self.streams, self.delivery);
-        let (octets, is_fresh, mut number) = (self.octets, self.is_fresh, 0_u8);
+        let (octets, is_fresh, mut last) = (self.octets, self.is_fresh, 0_u8);
         (0..streams).cycle().map(move |stream| {
-            number = number.wrapping_add(1);
-            let payload = if is_fresh { vec![number; octets].into() } else { payload.clone() };
+            // Never zero: memory full of zeros need not be written.
+            last = last % u8::MAX + 1;
+            let payload = if is_fresh { vec![last; octets].into() } else { payload.clone() };
             Message::new(StreamId::new(stream), delivery, payload)
         })
     }

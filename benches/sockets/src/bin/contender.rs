@@ -20,7 +20,7 @@ fn main() {
         "headway-priority" => beside::run(&task),
         "rtc-sctp" => run(&mut Rtc::new(&task), &task),
         "sctp-proto" => run(&mut Proto::new(&task), &task),
-        "dcsctp" | "dcsctp-quiet" => run(&mut Dcsctp::new(&task), &task),
+        "dcsctp" => run(&mut Dcsctp::new(&task), &task),
         "tcp" => plain::tcp(&task, Writes::Each),
         "tcp-batched" => plain::tcp(&task, Writes::Batched),
         "raw-udp" => plain::udp(&task),
