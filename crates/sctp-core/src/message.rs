@@ -139,7 +139,8 @@ pub struct ReceivedMessage {
     /// Whether it kept its place among the messages of its stream.
     pub delivery: Delivery,
     /// The content of the message. It may share a block with others that came with it, of a packet, or of up to 16 KiB from
-    /// 1000 octets on: who keeps one of many for long copies it.
+    /// 1000 octets on: who keeps one of many for long copies it. The block of a message in several packets goes to a later one
+    /// when the last handle to it is dropped; made into a `Vec`, such a message is copied.
     pub payload: Bytes,
 }
 

@@ -13,7 +13,7 @@ use crate::event::AddressChange;
 use crate::trace;
 use crate::transmit::{Datagram, Destination, PathId, PathIndex};
 
-/// The addresses of this host as an INIT ACK lists them, and how they have changed since.
+/// The addresses of this host as an INIT or an INIT ACK lists them, and how they have changed since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LocalAddresses {
     /// The addresses that were there when it was sent: the peer takes packets from these, whether they are there or not.
@@ -31,6 +31,47 @@ impl LocalAddresses {
         let lost = told.iter().copied().filter(is_gone).collect();
         let gained = there.clone().filter(|address| !told.contains(address)).collect();
         Self { told, lost, gained }
+    }
+
+    /// Lists those that are there, of which none has changed so far.
+    pub(super) fn list(there: &[IpAddr]) -> Self {
+        Self { told: SmallVec::from_slice(there), ..Self::default() }
+    }
+
+    /// They are listed again, as they are now: the peer knows for certain those alone that are on every list.
+    pub(super) fn list_again(&mut self) {
+        let lost = core::mem::take(&mut self.lost);
+        self.told.retain(|told| !lost.contains(told));
+    }
+
+    pub(super) fn lose(&mut self, local: IpAddr) {
+        self.gained.retain(|gained| *gained != local);
+        if self.told.contains(&local) && !self.lost.contains(&local) {
+            self.lost.push(local);
+        }
+    }
+
+    pub(super) fn gain(&mut self, local: IpAddr) {
+        self.lost.retain(|lost| *lost != local);
+        if !self.told.contains(&local) && !self.gained.contains(&local) {
+            self.gained.push(local);
+        }
+    }
+
+    /// The peer has answered to this address: where none is left that was listed, it is the one that the peer knows.
+    pub(super) fn show(&mut self, local: IpAddr) {
+        if self.left().next().is_none() && !self.told.contains(&local) {
+            self.told.push(local);
+            if !self.gained.contains(&local) {
+                self.lost.push(local);
+            }
+            self.gained.retain(|gained| *gained != local);
+        }
+    }
+
+    /// Returns the addresses that were listed and are there.
+    pub(super) fn left(&self) -> impl Iterator<Item = IpAddr> {
+        self.told.iter().copied().filter(|told| !self.lost.contains(told))
     }
 }
 
@@ -135,5 +176,49 @@ impl Association {
             }
         }
         self.after_input(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(last: u8) -> IpAddr {
+        [10, 0, 0, last].into()
+    }
+
+    fn lists(locals: &LocalAddresses) -> [Vec<IpAddr>; 3] {
+        [locals.told.to_vec(), locals.lost.to_vec(), locals.gained.to_vec()]
+    }
+
+    /// 1 goes for good, 2 goes and comes again, 3 comes, 4 comes and goes again.
+    fn changed() -> LocalAddresses {
+        let mut locals = LocalAddresses::list(&[ip(1), ip(2)]);
+        [1, 2].into_iter().for_each(|last| locals.lose(ip(last)));
+        [2, 3, 4].into_iter().for_each(|last| locals.gain(ip(last)));
+        locals.lose(ip(4));
+        locals
+    }
+
+    #[test]
+    fn what_has_come_or_gone_since_they_were_listed_is_what_has_not_been_undone() {
+        assert_eq!(lists(&changed()), [vec![ip(1), ip(2)], vec![ip(1)], vec![ip(3)]]);
+        assert!(changed().left().eq([ip(2)]));
+    }
+
+    #[test]
+    fn peer_knows_what_is_on_every_list_and_where_it_answered_if_none_of_that_is_left() {
+        let mut locals = changed();
+        locals.list_again();
+        locals.show(ip(3));
+        assert_eq!(lists(&locals), [vec![ip(2)], vec![], vec![ip(3)]]);
+        locals.lose(ip(2));
+        locals.list_again();
+        let gone = locals.clone();
+        locals.show(ip(3));
+        assert_eq!(lists(&locals), [vec![ip(3)], vec![], vec![]]);
+        let mut locals = gone;
+        locals.show(ip(1));
+        assert_eq!(lists(&locals), [vec![ip(1)], vec![ip(1)], vec![ip(3)]]);
     }
 }

@@ -23,8 +23,8 @@ use virtual_time::Instant;
 use self::elsewhere::Elsewhere;
 use self::request::Requests;
 use self::response::{AsconfResponder, Judgement, Screening};
-use super::Capability;
 use super::session::Session;
+use super::{Capability, LocalAddresses};
 use crate::config::AutomaticAddresses;
 use crate::error::AddressChangeError;
 use crate::event::{AddressChange, AddressOutcome, Event, PathState};
@@ -38,6 +38,8 @@ use crate::transmit::{Destination, MAX_PATHS, PathIndex};
 #[derive(Debug, Default)]
 pub(crate) struct DynamicAddresses {
     agreed: Option<Box<AgreedAsconf>>,
+    /// Local addresses since our INIT, until the association is up; `None` if the routing table chooses.
+    since_init: Option<Box<LocalAddresses>>,
     pub(crate) statistics: Seldom<AsconfStatistics>,
 }
 
@@ -48,7 +50,7 @@ struct AgreedAsconf {
     responder: AsconfResponder,
     /// The local addresses that the peer knows.
     told: SmallVec<[IpAddr; 2]>,
-    /// The addresses among them that this host has lost while it had no other.
+    /// The addresses that this host has lost, among them and those that the peer is asked to add.
     lost: SmallVec<[IpAddr; 1]>,
     elsewhere: Elsewhere,
 }
@@ -57,8 +59,17 @@ impl DynamicAddresses {
     /// Returns the address that an ASCONF is sent from for want of one that the peer knows (RFC 5061 §5.3 (F1),
     /// §5.3.2).
     pub(super) fn only_source(&self) -> Option<IpAddr> {
-        let added = self.agreed.as_ref()?.requests.being_added();
-        added.filter(|address| !address.is_unspecified())
+        let agreed = self.agreed.as_ref()?;
+        let is_there = |added: &IpAddr| !added.is_unspecified() && !agreed.lost.contains(added);
+        agreed.requests.being_added().filter(is_there)
+    }
+
+    /// Takes over the counters from before the peer began anew; what it has been asked since counts as well.
+    pub(super) fn adopt_statistics(&mut self, predecessor: &Self) {
+        let asked = core::mem::replace(&mut self.statistics, predecessor.statistics.clone());
+        if asked.exists() {
+            self.statistics.note().sent += asked.get().sent;
+        }
     }
 
     /// Takes out everything that was asked, or waits to be, and is not answered.
@@ -69,13 +80,35 @@ impl DynamicAddresses {
 
 /// What we ask for.
 impl DynamicAddresses {
-    /// Address changes are agreed on, or not. Both sides count their ASCONFs from their initial TSNs (RFC 5061 §5.1 (A2)).
-    pub(super) fn agree(&mut self, peer_initial_tsn: Tsn, session: &Session, paths: &PathSet) {
+    /// The peer will know these local addresses: an INIT is about to list them, or an INIT ACK of ours has.
+    pub(super) fn begin(&mut self, locals: LocalAddresses) {
+        self.since_init = (!locals.told.is_empty()).then(|| Box::new(locals));
+    }
+
+    /// An INIT is about to list the local addresses again.
+    pub(super) fn begin_again(&mut self) {
+        self.since_init.iter_mut().for_each(|locals| locals.list_again());
+    }
+
+    /// The INIT ACK came to this local address.
+    pub(super) fn on_init_ack(&mut self, local: IpAddr) {
+        self.since_init.iter_mut().for_each(|locals| locals.show(local));
+    }
+
+    /// Address changes are agreed on, or not: if so, the addresses that the peer knows are sent from, and no others. Both sides
+    /// count their ASCONFs from their initial TSNs (RFC 5061 §5.1 (A2)).
+    pub(super) fn agree(&mut self, peer_initial_tsn: Tsn, session: &Session, paths: &mut PathSet) {
         let is_agreed = session.peer.agreed.capabilities.has(Capability::DynamicAddresses);
+        self.since_init = self.since_init.take().filter(|_| is_agreed);
+        let told = self.since_init.as_ref().map(|locals| locals.told.clone());
+        let told = told.unwrap_or_else(|| SmallVec::from_slice(paths.local_addresses()));
+        if let Some(locals) = &self.since_init {
+            paths.use_locals(locals.left().collect());
+        }
         let agreed = is_agreed.then(|| AgreedAsconf {
             requests: Requests::new(AsconfSerial::new(session.peer.local_initial_tsn.get())),
             responder: AsconfResponder::new(AsconfSerial::new(peer_initial_tsn.get())),
-            told: SmallVec::from_slice(paths.local_addresses()),
+            told,
             lost: SmallVec::new(),
             elsewhere: Elsewhere::default(),
         });
@@ -92,20 +125,18 @@ impl DynamicAddresses {
         if agreed.requests.push(change) { Ok(()) } else { Err(AddressChangeError::TooMany) }
     }
 
-    /// Takes note that this host has lost an address; returns whether the peer is to be asked to forget it now. Without another
-    /// address to ask from that has to wait.
+    /// Takes note that this host has lost an address; returns whether the peer is to be asked to forget it now, with automatic
+    /// addresses. Without another address to ask from that has to wait.
     fn note_loss(&mut self, local: IpAddr, session: &Session, paths: &PathSet) -> bool {
-        if session.config.paths.automatic_addresses == AutomaticAddresses::Off {
-            return false;
-        }
-        let has_other = paths.local_addresses().iter().any(|other| *other != local);
-        let Some(agreed) = self.agreed.as_mut().filter(|agreed| agreed.told.contains(&local)) else {
-            return false;
+        let knows = |agreed: &&mut AgreedAsconf| {
+            agreed.told.contains(&local) || agreed.requests.prospect(&agreed.told).contains(local)
         };
-        if !has_other {
+        let Some(agreed) = self.agreed.as_deref_mut().filter(knows) else { return false };
+        if !agreed.lost.contains(&local) {
             agreed.lost.push(local);
         }
-        has_other
+        let has_other = paths.local_addresses().iter().any(|other| *other != local);
+        has_other && session.config.paths.automatic_addresses == AutomaticAddresses::On
     }
 
     /// Takes note of a new address of this host; returns whether the peer is to be asked, with automatic addresses, to add
@@ -124,7 +155,8 @@ impl DynamicAddresses {
         {
             return false;
         }
-        for lost in core::mem::take(&mut agreed.lost) {
+        let prospect = agreed.requests.prospect(&agreed.told);
+        for &lost in agreed.lost.iter().filter(|lost| prospect.contains(**lost)) {
             let _queued = agreed.requests.push(AddressChange::Delete(lost));
         }
         true
@@ -140,9 +172,10 @@ impl DynamicAddresses {
         })
     }
 
-    /// Returns whether the peer knows this address of the host.
-    fn is_told(&self, local: IpAddr) -> bool {
-        self.agreed.as_ref().is_some_and(|agreed| agreed.told.contains(&local))
+    /// Returns whether the peer knows this address, and the host has not lost it.
+    fn is_told_and_there(&self, local: IpAddr) -> bool {
+        let is = |agreed: &AgreedAsconf| agreed.told.contains(&local) && !agreed.lost.contains(&local);
+        self.agreed.as_deref().is_some_and(is)
     }
 
     /// Returns whether an ABORT to this address answers what crossed the ASCONF that deletes it (RFC 5061
@@ -247,6 +280,11 @@ impl DynamicAddresses {
         let judgement = Judgement::of(asconf.requests, source.address, &known, MAX_PATHS, &is_usable);
         let answer = judgement.answer(asconf.serial).ok()?;
         agreed.responder.on_answered(asconf.serial, answer.clone());
+        for change in &judgement.granted {
+            if let AddressChange::Add(added) = *change {
+                agreed.elsewhere.confirm(added);
+            }
+        }
         if judgement.granted.contains(&AddressChange::Add(source.address)) {
             agreed.elsewhere.show(source.address);
         }
@@ -297,6 +335,12 @@ impl AgreedAsconf {
         let is_of_peer =
             |path: &&Path| path.is_confirmed() || !self.elsewhere.is_suggested(path.destination.address);
         paths.iter().filter(is_of_peer).map(|path| path.destination.address).collect()
+    }
+
+    /// What the peer has forgotten, and is not asked to add, need not be remembered as lost.
+    fn forget_lost(&mut self) {
+        let (told, prospect) = (&self.told, self.requests.prospect(&self.told));
+        self.lost.retain(|lost| told.contains(lost) || prospect.contains(*lost));
     }
 
     fn admit(&self, change: AddressChange) -> Result<(), AddressChangeError> {

@@ -42,22 +42,6 @@ impl Association {
         }
     }
 
-    /// RFC 9260 §5.1.6 with the limit of Max.Init.Retransmits. Each attempt goes to the next of the user's addresses.
-    fn on_t1(&mut self, now: Instant, timer: Timer) {
-        match self.session.state.retry_handshake(self.session.config.attempts.init) {
-            Ok(()) => {
-                let path = self.session.control_path;
-                self.outbound.paths.path_mut(path).back_off();
-                self.session.counters.note().handshake_retransmissions += 1;
-                self.outbound.sender.lose_flight(now, path);
-                self.session.control_path = self.outbound.paths.next_confirmed(path);
-                self.session.send_handshake_chunk(now, timer, &mut self.outbound);
-                self.session.handshake_sent_at = None;
-            }
-            Err(attempts) => self.close(Some(AssociationError::HandshakeTimedOut { attempts })),
-        }
-    }
-
     fn on_t2(&mut self, now: Instant) {
         let path = self.session.control_path;
         if self.unanswered(now, path, Unanswered::Transmission) {

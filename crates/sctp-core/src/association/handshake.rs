@@ -17,6 +17,7 @@ use virtual_time::Instant;
 
 pub(crate) use self::reading::{PeerNotes, Reading};
 use super::collision::CollisionAction;
+use super::commons::Commons;
 use super::control::Bundling;
 use super::{
     Announcement, Association, AssociationState as S, Authentication, Capabilities, Capability,
@@ -26,12 +27,12 @@ use super::{
 use crate::config::{AnnouncedPrimary, AssociationConfig};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::{Event, PathState};
-use crate::path::{Answer, PathSet};
+use crate::path::{Answer, Path, PathSet};
 use crate::receiver::{Receiver, ReceiverConfig};
 use crate::rng::{Nonces, Rng};
 use crate::sender::Sender;
 use crate::trace;
-use crate::transmit::{Destination, Encapsulation, PathIndex};
+use crate::transmit::{Datagram, Destination, PathIndex};
 
 /// How an existing association wants an INIT answered (RFC 9260 §5.2.1, §5.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +45,6 @@ pub(crate) enum InitReply {
     ShutdownAck,
 }
 
-/// Returns a configuration as it holds for packets that travel like this.
-fn over(mut config: Arc<AssociationConfig>, encapsulation: Encapsulation) -> Arc<AssociationConfig> {
-    let extensions = config.extensions.over(encapsulation);
-    if extensions != config.extensions {
-        Arc::make_mut(&mut config).extensions = extensions;
-    }
-    config
-}
-
 impl Association {
     /// Opens an association: INIT goes out with the next packet (RFC 9260 §5.1 (A)).
     pub(crate) fn initiate(
@@ -60,13 +52,13 @@ impl Association {
         destinations: (Destination, &[Destination]),
         locals: &[IpAddr],
         ports: (SctpPort, SctpPort),
-        config: Arc<AssociationConfig>,
+        config: Arc<Commons>,
         tag: VerificationTag,
         rng: &mut Rng,
     ) -> Box<Self> {
         let initial_tsn = rng.tsn();
         let (first, others) = destinations;
-        let config = over(config, first.encapsulation);
+        let config = config.over(first.encapsulation);
         let mut paths = PathSet::new(first, locals, &config);
         for &destination in others {
             let _added = paths.add(destination, PathState::Active, &config);
@@ -80,6 +72,7 @@ impl Association {
         let halves = (sender, None);
         let mut association =
             Self::assemble(state, peer, halves, authentication, paths, config, rng.nonces());
+        association.addresses.begin(LocalAddresses::list(locals));
         association.session.send_handshake_chunk(now, Timer::T1Init, &mut association.outbound);
         association
     }
@@ -92,14 +85,18 @@ impl Association {
         cookie: &StateCookie,
         source: Destination,
         locals: &LocalAddresses,
-        config: Arc<AssociationConfig>,
+        config: Arc<Commons>,
         nonces: Nonces,
     ) -> Box<Self> {
-        let config = over(config, cookie.source.encapsulation);
+        let config = config.over(cookie.source.encapsulation);
         let peer = Peer::accepted(cookie);
         let mut sender = Sender::new(&config, cookie.local_initial_tsn);
         sender.on_negotiated(cookie.agreed, cookie.peer_window);
-        let receiver = Receiver::new(receiver_config(&config, cookie.agreed), cookie.peer_initial_tsn);
+        let receiver = Receiver::new(
+            receiver_config(&config, cookie.agreed),
+            cookie.peer_initial_tsn,
+            &config.spare_blocks,
+        );
         let halves = (sender, Some(receiver));
         let authentication =
             Authentication::agreed(cookie.key_material.as_ref(), &config.authentication.keys);
@@ -114,7 +111,7 @@ impl Association {
         association.addresses.agree(
             cookie.peer_initial_tsn,
             &association.session,
-            &association.outbound.paths,
+            &mut association.outbound.paths,
         );
         let (session, paths) = (&mut association.session, &mut association.outbound.paths);
         for &lost in &locals.lost {
@@ -135,7 +132,7 @@ impl Association {
         (sender, receiver): (Sender, Option<Receiver>),
         authentication: Authentication,
         paths: PathSet,
-        config: Arc<AssociationConfig>,
+        config: Arc<Commons>,
         nonces: Nonces,
     ) -> Box<Self> {
         // The initiator learns the peer's initial TSN later.
@@ -161,7 +158,7 @@ impl Association {
         trace::cookie_collision(action.name());
         match action {
             CollisionAction::Restart => self.on_restart(now, source, cookie, locals),
-            CollisionAction::Initialise => self.on_crossing_cookie(now, source, cookie),
+            CollisionAction::Initialise => self.on_crossing_cookie(now, source, cookie, locals),
             CollisionAction::Duplicate => self.on_duplicate_cookie(now, source),
             CollisionAction::Late | CollisionAction::Discard => {
                 self.session.counters.note().discarded.late_cookies += 1;
@@ -170,8 +167,14 @@ impl Association {
         action
     }
 
-    /// Action B: both sides sent INIT. The cookie holds what we could not know yet.
-    fn on_crossing_cookie(&mut self, now: Instant, source: Destination, cookie: &StateCookie) {
+    /// Action B: both sides sent INIT. The cookie holds what we could not know yet, and the peer knows what our INIT ACK listed.
+    fn on_crossing_cookie(
+        &mut self,
+        now: Instant,
+        source: Destination,
+        cookie: &StateCookie,
+        locals: &LocalAddresses,
+    ) {
         if !matches!(self.session.state.name(), S::CookieWait | S::CookieEchoed) {
             // Established by the same exchange already: only the peer's tag and what goes with it are newer.
             self.session.peer.peer_tag = Some(cookie.peer_tag);
@@ -184,6 +187,7 @@ impl Association {
             self.keep_listed(now, self.outbound.path_of(cookie.source), &cookie.addresses, cookie.notes);
         }
         self.agree_on_keys(cookie.key_material.as_ref().map(|material| material.peer.clone()));
+        self.addresses.begin(locals.clone());
         self.negotiated(cookie.peer_tag, cookie.agreed, cookie.peer_window, cookie.peer_initial_tsn);
         self.session.state.enter_established();
         self.session.note_addresses(cookie.source, &cookie.addresses, &mut self.outbound.paths);
@@ -216,11 +220,12 @@ impl Association {
     ///   that the peer is (§5.4).
     /// * The sender of a COOKIE ACK may have lost the addresses that its INIT ACK listed, and tells of others by ASCONF, which counts when the
     ///   association is up. Nothing goes to where the COOKIE ACK came from.
-    pub(crate) fn handle_answer_from(&mut self, now: Instant, source: Destination, packet: &Packet<'_>) {
+    pub(crate) fn handle_answer_from(&mut self, now: Instant, datagram: &Datagram<'_>, packet: &Packet<'_>) {
         self.session.counters.packets_received += 1;
         match packet.chunks().next() {
             Some(Ok(Chunk::InitAck(init_ack))) => {
-                self.take_init_ack(now, self.session.control_path, source, &init_ack);
+                let way = (datagram.source, datagram.local);
+                self.take_init_ack(now, self.session.control_path, way, &init_ack);
             }
             Some(Ok(Chunk::CookieAck)) => self.on_cookie_ack(now, self.session.control_path),
             Some(Ok(_)) => {}
@@ -230,11 +235,19 @@ impl Association {
     }
 
     pub(super) fn on_init_ack(&mut self, now: Instant, path: PathIndex, init_ack: &Init<'_>) {
-        self.take_init_ack(now, path, self.outbound.paths.path(path).destination, init_ack);
+        let Path { source, destination, .. } = self.outbound.paths.path(path);
+        let local = source.way_of_answer().map_or(source.address(), |way| way.local);
+        self.take_init_ack(now, path, (*destination, local), init_ack);
     }
 
-    /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3.
-    fn take_init_ack(&mut self, now: Instant, path: PathIndex, source: Destination, init_ack: &Init<'_>) {
+    /// RFC 9260 §5.1 (C), §5.2.3, §3.3.3. It came from this address of the peer to that one of this host.
+    fn take_init_ack(
+        &mut self,
+        now: Instant,
+        path: PathIndex,
+        (source, local): (Destination, Option<IpAddr>),
+        init_ack: &Init<'_>,
+    ) {
         if self.session.state.name() != S::CookieWait {
             self.session.counters.note().discarded.unexpected_init_acks += 1;
             return;
@@ -274,6 +287,7 @@ impl Association {
         self.session.note_addresses(source, &reading.addresses, &mut self.outbound.paths);
         let agreed = Negotiated::new(&self.session.config, init_ack, reading.offered);
         self.agree_on_keys(announcement);
+        local.into_iter().for_each(|local| self.addresses.on_init_ack(local));
         self.negotiated(tag, agreed, init_ack.a_rwnd, init_ack.initial_tsn);
         self.session.note_wishes(source, reading.notes, &mut self.outbound.paths);
         self.outbound.timers.stop(Timer::T1Init);
@@ -313,16 +327,37 @@ impl Association {
         self.session.state.enter_cookie_wait(increment_ms);
         self.session.peer.peer_tag = None;
         self.inbound.receiver = None;
+        self.addresses.begin_again();
         self.session.send_handshake_chunk(now, Timer::T1Init, &mut self.outbound);
+    }
+
+    /// RFC 9260 §5.1.6 with the limit of Max.Init.Retransmits. Each attempt goes to the next of the user's addresses.
+    pub(super) fn on_t1(&mut self, now: Instant, timer: Timer) {
+        match self.session.state.retry_handshake(self.session.config.attempts.init) {
+            Ok(()) => {
+                let path = self.session.control_path;
+                self.outbound.paths.path_mut(path).back_off();
+                self.session.counters.note().handshake_retransmissions += 1;
+                self.outbound.sender.lose_flight(now, path);
+                self.session.control_path = self.outbound.paths.next_confirmed(path);
+                if timer == Timer::T1Init {
+                    self.addresses.begin_again();
+                }
+                self.session.send_handshake_chunk(now, timer, &mut self.outbound);
+                self.session.handshake_sent_at = None;
+            }
+            Err(attempts) => self.close(Some(AssociationError::HandshakeTimedOut { attempts })),
+        }
     }
 
     fn negotiated(&mut self, tag: VerificationTag, agreed: Negotiated, window: u32, peer_initial_tsn: Tsn) {
         self.session.peer.peer_tag = Some(tag);
         self.session.peer.agreed = agreed;
         self.reconfig = Reconfig::new(self.session.peer.local_initial_tsn, peer_initial_tsn);
+        let config = &self.session.config;
         self.inbound.receiver =
-            Some(Receiver::new(receiver_config(&self.session.config, agreed), peer_initial_tsn));
-        self.addresses.agree(peer_initial_tsn, &self.session, &self.outbound.paths);
+            Some(Receiver::new(receiver_config(config, agreed), peer_initial_tsn, &config.spare_blocks));
+        self.addresses.agree(peer_initial_tsn, &self.session, &mut self.outbound.paths);
         let unknown = self.outbound.sender.on_negotiated(agreed, window);
         self.session.tell_unsent(unknown, &AssociationError::StreamNotNegotiated);
     }
@@ -348,6 +383,7 @@ impl Association {
             self.outbound.begin_mtu_search(now, path);
         }
         self.outbound.start_t3(now);
+        self.addresses.catch_up_since_init(now, &mut self.session, &mut self.outbound);
         if self.session.shutdown_wanted {
             self.shutdown(now);
         }

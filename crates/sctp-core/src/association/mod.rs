@@ -30,6 +30,7 @@ mod addresses;
 mod asconf;
 mod auth;
 pub(crate) mod collision;
+mod commons;
 mod control;
 mod dispatch;
 mod expiry;
@@ -57,6 +58,7 @@ use virtual_time::Instant;
 pub(crate) use self::addresses::LocalAddresses;
 use self::asconf::DynamicAddresses;
 pub(crate) use self::auth::{Announcement, AuthVerdict, Authentication, Authenticity, KeyMaterial};
+pub(crate) use self::commons::Commons;
 pub(crate) use self::handshake::{
     InitReply, PeerNotes, Reading, add_addresses, add_wishes, address_parameter,
 };

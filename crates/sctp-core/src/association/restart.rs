@@ -51,7 +51,7 @@ impl Association {
         });
         // Whoever waited for room in the old buffer finds it in the new one.
         fresh.session.tell(Event::SendBufferAvailable);
-        fresh.addresses.statistics = core::mem::take(&mut self.addresses.statistics);
+        fresh.addresses.adopt_statistics(&self.addresses);
         // One that ended for want of use is used again.
         let shutdown_wanted = self.session.shutdown_wanted && !self.outbound.supervision.usage.is_autoclosed;
         *self = *fresh;

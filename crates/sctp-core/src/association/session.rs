@@ -12,9 +12,8 @@ use std::sync::Arc;
 use sctp_wire::{Chunk, ChunkType, DecodeError, Packet, VerificationTag};
 use virtual_time::Instant;
 
-use super::{AssociationState, Authentication, Peer, State};
+use super::{AssociationState, Authentication, Commons, Peer, State};
 use crate::capabilities::{Capabilities, Capability};
-use crate::config::AssociationConfig;
 use crate::event::EventQueue;
 use crate::rng::Nonces;
 use crate::stats::AssociationTally;
@@ -23,7 +22,7 @@ use crate::transmit::PathIndex;
 /// The identity of an association, its state, and what its user is told.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(super) config: Arc<AssociationConfig>,
+    pub(super) config: Arc<Commons>,
     pub(super) state: State,
     pub(super) peer: Peer,
     pub(crate) authentication: Authentication,
@@ -49,7 +48,7 @@ impl Session {
     }
 
     pub(super) fn new(
-        config: Arc<AssociationConfig>,
+        config: Arc<Commons>,
         state: State,
         peer: Peer,
         authentication: Authentication,

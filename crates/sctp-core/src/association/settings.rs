@@ -1,12 +1,10 @@
 //! Parameters that the user changes while the association runs.
 
-use std::sync::Arc;
-
 use virtual_time::Instant;
 
-use super::Association;
 use super::outbound::Outbound;
 use super::timers::Timer;
+use super::{Association, Commons};
 use crate::config::{PathMtuConfig, PathSetting, PathSettings, Setting};
 use crate::error::{ConfigError, SettingError};
 use crate::event::PathState;
@@ -19,8 +17,8 @@ impl Association {
     /// # Errors
     /// The value cannot work, or not with the others.
     pub(crate) fn set(&mut self, now: Instant, setting: Setting) -> Result<(), ConfigError> {
-        let config = Arc::new(self.session.config.with(setting)?);
-        self.session.config = Arc::clone(&config);
+        let config = self.session.config.with(setting)?;
+        *Commons::change(&mut self.session.config) = config;
         let paths = self.outbound.paths.ids();
         match setting {
             Setting::Rto(rto) => self.outbound.each_path(|path| path.rto.set_bounds(rto)),
@@ -34,7 +32,7 @@ impl Association {
                     self.outbound.plan_heartbeats(now, path, &mut self.session);
                 }
             }
-            Setting::Attempts(_) | Setting::Paths(_) => self.outbound.paths.set_limits(&config),
+            Setting::Attempts(_) | Setting::Paths(_) => self.outbound.paths.set_limits(&self.session.config),
             Setting::PathMtu(mtu) => {
                 self.outbound.each_path(Path::forget_own_mtu);
                 paths.into_iter().for_each(|path| self.outbound.set_mtu(now, path, mtu));

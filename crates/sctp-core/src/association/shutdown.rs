@@ -139,12 +139,17 @@ impl Association {
                 self.session.guard_shutdown(now, &mut self.outbound);
                 self.session.tell(Event::ShutdownReceived);
             }
-            // Both sides asked at the same time.
-            S::ShutdownSent => {
+            // Both sides asked at the same time. Without an address to answer from, the peer's next SHUTDOWN is answered.
+            S::ShutdownSent if self.outbound.paths.has_source() => {
                 self.session.state.enter_shutdown_ack_sent();
                 self.send_shutdown(now, self.outbound.paths.for_data());
             }
-            S::ShutdownReceived | S::CookieWait | S::CookieEchoed | S::ShutdownAckSent | S::Closed => {}
+            S::ShutdownSent
+            | S::ShutdownReceived
+            | S::CookieWait
+            | S::CookieEchoed
+            | S::ShutdownAckSent
+            | S::Closed => {}
         }
     }
 

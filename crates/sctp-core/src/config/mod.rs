@@ -69,7 +69,8 @@ pub struct EndpointConfig {
     pub crowds: CrowdLimits,
     /// Octets that all associations together hold at most of what was received and not read, bookkeeping included.
     /// Half of it is divided equally among [`association_limit`](Self::association_limit) associations, the other half
-    /// goes to those that need more. Default 512 MiB; at least twice the [`Buffers::receive_bytes`] of one association.
+    /// goes to those that need more. Beside it, blocks of long messages that were read and dropped wait for the next ones: 1 MiB at
+    /// most, and no more than a sixteenth of it. Default 512 MiB; at least twice the [`Buffers::receive_bytes`] of one association.
     /// Lower it on small hosts, raise it where thousands of readers are slow.
     #[cfg_attr(feature = "serde", serde(default = "defaults::receive_memory_bytes"))]
     pub receive_memory_bytes: usize,

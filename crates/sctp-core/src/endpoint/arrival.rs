@@ -202,10 +202,10 @@ impl Endpoint {
         if association.session().may_answer_init(datagram.source, packet, association.paths()) {
             self.statistics.handshake.init_acks_from_elsewhere += 1;
             self.with(now, slot, |association| {
-                association.handle_answer_from(now, datagram.source, packet);
+                association.handle_answer_from(now, datagram, packet);
             });
         } else if association.session().may_answer_cookie(packet) {
-            self.with(now, slot, |association| association.handle_answer_from(now, datagram.source, packet));
+            self.with(now, slot, |association| association.handle_answer_from(now, datagram, packet));
         } else if association.session().may_introduce_address(packet) {
             self.with(now, slot, |association| association.handle_stranger(now, datagram, packet));
         } else {

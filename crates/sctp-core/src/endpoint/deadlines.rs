@@ -65,6 +65,11 @@ impl Deadlines {
         Some((first.1, others.map(|Reverse((at, _))| *at).min()))
     }
 
+    /// Returns whose time is next, if it comes by then.
+    pub(super) fn first_until(&self, until: Instant) -> Option<SlotKey> {
+        self.heap.peek().filter(|Reverse((at, _))| *at <= until).map(|Reverse((_, place))| *place)
+    }
+
     /// Takes the next one that has come.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<(Instant, SlotKey)> {
         self.next().filter(|at| *at <= now)?;

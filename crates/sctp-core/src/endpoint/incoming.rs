@@ -17,7 +17,7 @@ use super::ootb::is_nobodys;
 use crate::association::StateCookie;
 use crate::association::collision::CollisionAction;
 use crate::association::{
-    Announcement, Association, AuthVerdict, Authentication, Authenticity, InitReply, KeyMaterial,
+    Announcement, Association, AuthVerdict, Authentication, Authenticity, Commons, InitReply, KeyMaterial,
     LocalAddresses, Reading, add_addresses, add_wishes, address_parameter,
 };
 use crate::capabilities::{Negotiated, OfferedExtensions};
@@ -423,7 +423,7 @@ impl Endpoint {
         packet: &Packet<'_>,
         (cookie, authenticity): (&mut StateCookie, Authenticity),
         locals: &LocalAddresses,
-        config: Arc<AssociationConfig>,
+        config: Arc<Commons>,
     ) -> Option<usize> {
         let network = network_of(cookie.source);
         if !self.has_room(now, network) {
@@ -544,9 +544,10 @@ pub fn fuzz_cookie(octets: &[u8]) {
     assert_eq!(StateCookie::decode(&cookie.encode()).as_ref(), Some(&cookie));
     let (config, nonces) = (AssociationConfig::default(), crate::rng::Nonces::new(&[7; 32]));
     let (now, source) = (Instant::EPOCH, cookie.source);
+    let commons = Commons::new(config, crate::receiver::SpareBlocks::within(0));
     let locals = LocalAddresses::default();
     let mut association =
-        Association::accept(now, &cookie, source, &locals, std::sync::Arc::new(config), nonces);
+        Association::accept(now, &cookie, source, &locals, std::sync::Arc::new(commons), nonces);
     let mut buffer = Vec::new();
     association.transmit(now, usize::MAX, &mut buffer, &mut |_| {});
     while association.poll_event().is_some() {}

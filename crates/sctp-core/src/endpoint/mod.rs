@@ -65,6 +65,7 @@ use crate::association::Association;
 use crate::config::{EndpointConfig, IncomingPolicy};
 use crate::error::ConfigError;
 use crate::event::Event;
+use crate::receiver::SpareBlocks;
 use crate::rng::Rng;
 use crate::stats::EndpointStatistics;
 use crate::transmit::Transmit;
@@ -135,6 +136,7 @@ impl Endpoint {
     /// The configuration cannot work.
     pub fn new(config: EndpointConfig, entropy: [u8; 32]) -> Result<Self, ConfigError> {
         config.validate()?;
+        let spare_blocks = SpareBlocks::within(config.receive_memory_bytes);
         let memory = ReceiveMemory::new(config.receive_memory_bytes, config.association_limit);
         let mut rng = Rng::new(&entropy);
         let cookies = CookieKeys::new(rng.split(), config.cookie_life, config.cookie_extension);
@@ -145,7 +147,7 @@ impl Endpoint {
         Ok(Self {
             presence: Presence::new(&locals),
             locals,
-            shared: SharedConfigs::new(&config.association),
+            shared: SharedConfigs::new(&config.association, spare_blocks),
             config,
             rng,
             cookies,
@@ -281,6 +283,13 @@ impl Endpoint {
             None => self.table.next_deadline(),
             Some(newcomer) => Some(self.table.next_deadline().map_or(newcomer, |due| due.min(newcomer))),
         }
+    }
+
+    /// Passes over the times up to `until` that [`poll_timeout`](Self::poll_timeout) keeps of timers that were stopped or moved
+    /// since, until one comes at which something is to be done. For drivers whose own timer is about to fire, and that would rather
+    /// set it anew.
+    pub fn skip_stopped_timers(&mut self, until: Instant) {
+        self.table.skip_stopped(until);
     }
 
     /// Returns the next thing a user should know.

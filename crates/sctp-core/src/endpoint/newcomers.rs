@@ -17,7 +17,7 @@ use virtual_time::Instant;
 use super::crowds::network_of;
 use super::init_limiter::Network;
 use super::{AssociationId, Endpoint};
-use crate::association::{Authenticity, StateCookie};
+use crate::association::{Authenticity, Commons, StateCookie};
 use crate::capabilities::Capabilities;
 use crate::config::{AskLimits, AssociationConfig, Streams};
 use crate::error::{AcceptError, UnknownNewcomer};
@@ -256,7 +256,7 @@ impl Endpoint {
         datagram: &Datagram<'_>,
         packet: &Packet<'_>,
         undecided: &Undecided,
-        config: Arc<AssociationConfig>,
+        config: Arc<Commons>,
     ) -> Option<usize> {
         let mut cookie = (*undecided.cookie).clone();
         let locals = self.presence.since(cookie.issued_at);

@@ -1,30 +1,33 @@
-//! Configurations that associations have in common: thousands of associations have one copy.
+//! What the next associations have in common with those before.
 
 use std::sync::Arc;
 
+use crate::association::Commons;
 use crate::config::AssociationConfig;
 use crate::error::ConfigError;
+use crate::receiver::SpareBlocks;
 
 /// The configurations that the next associations share.
 pub(super) struct SharedConfigs {
-    accepted: Arc<AssociationConfig>,
+    accepted: Arc<Commons>,
     /// The configuration of the association opened here last.
-    initiated: Arc<AssociationConfig>,
+    initiated: Arc<Commons>,
+    spare_blocks: SpareBlocks,
 }
 
 impl SharedConfigs {
-    pub(super) fn new(config: &AssociationConfig) -> Self {
-        let accepted = Arc::new(config.clone());
-        Self { initiated: Arc::clone(&accepted), accepted }
+    pub(super) fn new(config: &AssociationConfig, spare_blocks: SpareBlocks) -> Self {
+        let accepted = Arc::new(Commons::new(config.clone(), spare_blocks.clone()));
+        Self { initiated: Arc::clone(&accepted), accepted, spare_blocks }
     }
 
     /// Associations that peers open from now on have this one.
     pub(super) fn set_accepted(&mut self, config: &AssociationConfig) {
-        self.accepted = Arc::new(config.clone());
+        self.accepted = Arc::new(Commons::new(config.clone(), self.spare_blocks.clone()));
     }
 
     /// Returns the configuration of an association that a peer opens.
-    pub(super) fn accepted(&self) -> Arc<AssociationConfig> {
+    pub(super) fn accepted(&self) -> Arc<Commons> {
         Arc::clone(&self.accepted)
     }
 
@@ -32,13 +35,10 @@ impl SharedConfigs {
     ///
     /// # Errors
     /// The configuration cannot work.
-    pub(super) fn initiated(
-        &mut self,
-        config: AssociationConfig,
-    ) -> Result<Arc<AssociationConfig>, ConfigError> {
-        if *self.initiated != config {
+    pub(super) fn initiated(&mut self, config: AssociationConfig) -> Result<Arc<Commons>, ConfigError> {
+        if **self.initiated != config {
             config.validate()?;
-            self.initiated = Arc::new(config);
+            self.initiated = Arc::new(Commons::new(config, self.spare_blocks.clone()));
         }
         Ok(Arc::clone(&self.initiated))
     }

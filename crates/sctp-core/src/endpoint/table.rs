@@ -230,14 +230,37 @@ impl AssociationTable {
     /// Takes the associations whose time has come, each once: whatever their timers start again, there is an end to them.
     pub(super) fn take_due(&mut self, now: Instant) -> SmallVec<[usize; 8]> {
         let mut due = SmallVec::new();
-        while let Some((at, place)) = self.deadlines.take_due(now) {
-            let entry = self.associations.get_mut(place.slot);
-            if let Some(entry) = entry.filter(|entry| entry.generation == place.generation) {
-                entry.armed_at = entry.armed_at.filter(|armed| *armed != at);
-                due.push(place.slot);
-            }
+        while let Some(taken) = self.deadlines.take_due(now) {
+            due.extend(self.disarm(taken));
         }
         due
+    }
+
+    /// Takes the times up to `until` from the heap at which nothing is to be done, as far as the first at which something is.
+    pub(super) fn skip_stopped(&mut self, until: Instant) {
+        while let Some(place) = self.deadlines.first_until(until)
+            && !self.acts_until(place, until)
+            && let Some(taken) = self.deadlines.take_due(until)
+        {
+            if let Some(slot) = self.disarm(taken) {
+                self.rearm(slot);
+            }
+        }
+    }
+
+    fn acts_until(&self, place: SlotKey, until: Instant) -> bool {
+        let entry = self.associations.get(place.slot).filter(|entry| entry.generation == place.generation);
+        entry.and_then(|entry| entry.association.poll_timeout()).is_some_and(|due| due <= until)
+    }
+
+    /// Takes note that a time has left the heap; returns whose it was, if that association is still there.
+    fn disarm(&mut self, (at, place): (Instant, SlotKey)) -> Option<usize> {
+        let entry = self.associations.get_mut(place.slot)?;
+        if entry.generation != place.generation {
+            return None;
+        }
+        entry.armed_at = entry.armed_at.filter(|armed| *armed != at);
+        Some(place.slot)
     }
 
     /// Returns the next deadline. That of the association whose time is next in the heap may have moved since, or be off; where

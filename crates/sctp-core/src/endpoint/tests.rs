@@ -122,3 +122,25 @@ fn the_next_timeout_leaves_out_timers_that_were_stopped_and_misses_none_that_run
     }
     assert!(again.len() >= 100 && now < Instant::from_millis(4_001), "{now:?}");
 }
+
+#[test]
+fn stopped_timers_are_passed_over_as_far_as_the_first_that_runs() {
+    let mut ends = [endpoint(AssociationConfig::default(), 10), endpoint(AssociationConfig::default(), 10)];
+    let now = Instant::from_millis(1);
+    let id = ends[0].connect(now, &[at(2)], port(), AssociationConfig::default()).unwrap();
+    exchange(now, &mut ends);
+    let (kept, next) = (ends[0].poll_timeout().unwrap(), ends[0].next_timeout().unwrap());
+    assert!(kept < next, "{kept:?} {next:?}");
+    ends[0].skip_stopped_timers(kept - Duration::from_nanos(1));
+    assert_eq!(ends[0].poll_timeout(), Some(kept));
+    ends[0].skip_stopped_timers(kept);
+    assert_eq!(ends[0].poll_timeout(), Some(next));
+    ends[0].skip_stopped_timers(next + Duration::from_secs(60));
+    assert_eq!(ends[0].poll_timeout(), Some(next), "a timer that runs");
+
+    // A timer that is started later is told of, whatever has been passed over.
+    ends[0].send(now, id, Message::ordered(sctp_wire::StreamId::new(0), vec![0; 100])).unwrap();
+    while ends[0].poll_transmit(now, &mut Vec::new()).is_some() {}
+    assert_eq!(ends[0].poll_timeout(), ends[0].next_timeout());
+    assert!(ends[0].poll_timeout().unwrap() < next);
+}

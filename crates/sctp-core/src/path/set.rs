@@ -358,6 +358,11 @@ impl PathSet {
         path.is_confirmed() && !path.source.is_stranded()
     }
 
+    /// Returns whether there is an address of ours to send from to where data goes.
+    pub(crate) fn has_source(&self) -> bool {
+        !self.path(self.current).source.is_stranded()
+    }
+
     /// The peer would like this path to be the primary one: it is, or will be when its address is confirmed.
     pub(crate) fn prefer(&mut self, id: PathIndex) {
         let is_primary = self.set_primary(id);
@@ -473,6 +478,18 @@ impl PathSet {
         }
         self.reselect();
         moved.into_iter().filter(|path| self.contains(*path)).collect()
+    }
+
+    /// Nothing is sent but from these local addresses.
+    pub(crate) fn use_locals(&mut self, addresses: Vec<IpAddr>) {
+        self.locals.addresses = addresses;
+        let may_stay = |path: &Path| {
+            path.source.address().is_some_and(|address| self.locals.addresses.contains(&address))
+        };
+        for path in self.paths.iter_mut().filter(|path| !may_stay(path)) {
+            self.locals.assign(path);
+        }
+        self.reselect();
     }
 
     /// Gives another source address, or none, to the paths that used `local`, which is gone. Either way they

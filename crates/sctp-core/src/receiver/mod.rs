@@ -19,6 +19,7 @@ use bytes::Bytes;
 use sctp_wire::{Chunks, Full, PacketWriter, Tsn};
 use virtual_time::Instant;
 
+pub(crate) use blocks::SpareBlocks;
 pub(crate) use forward::ForwardOutcome;
 use outcome::ReceiverTally;
 pub(crate) use outcome::{Arrival, TakenIn};
@@ -41,6 +42,7 @@ use unread::Unread;
 use window::{Credit, ReceiveWindow};
 
 mod arena;
+mod blocks;
 mod earlier;
 mod expected;
 mod forward;
@@ -131,13 +133,13 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(config: ReceiverConfig, peer_initial_tsn: Tsn) -> Self {
+    pub(crate) fn new(config: ReceiverConfig, peer_initial_tsn: Tsn, blocks: &SpareBlocks) -> Self {
         Self {
             rules: ReceiverRules::new(&config),
             arrived: TsnMap::new(peer_initial_tsn),
             window: ReceiveWindow::new(config.buffer_bytes, config.grown_bytes, config.overdraft_bytes()),
             arena: Arena::default(),
-            reassembly: Reassembly::new(config.numbering()),
+            reassembly: Reassembly::new(config.numbering(), blocks.clone()),
             ordering: Ordering::new(config.numbering()),
             unread: Unread::default(),
             sack: SackSchedule::new(config.sack_every_packets),

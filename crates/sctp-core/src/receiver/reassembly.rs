@@ -7,6 +7,7 @@ use bytes::Bytes;
 use sctp_wire::{PayloadProtocolId, StreamId, Tsn};
 
 use super::ReceiverViolation;
+use super::blocks::SpareBlocks;
 use super::fragment::{DataChunk, Numbering, Sequence};
 use super::partial::Aborted;
 use super::tsn_map::{Position, TsnMap};
@@ -28,10 +29,10 @@ pub(super) enum Reassembly {
 }
 
 impl Reassembly {
-    pub(super) fn new(numbering: Numbering) -> Self {
+    pub(super) fn new(numbering: Numbering, blocks: SpareBlocks) -> Self {
         match numbering {
-            Numbering::Ssn => Self::ByTsn(Runs::default()),
-            Numbering::Mid => Self::ByFsn(Runs::default()),
+            Numbering::Ssn => Self::ByTsn(Runs::new(blocks)),
+            Numbering::Mid => Self::ByFsn(Runs::new(blocks)),
         }
     }
 

@@ -27,8 +27,13 @@ const CONFIG: ReceiverConfig = ReceiverConfig {
     capabilities: Capabilities::NONE,
 };
 
+/// Blocks that no other receiver has.
+fn blocks() -> SpareBlocks {
+    SpareBlocks::within(usize::MAX)
+}
+
 fn receiver(config: ReceiverConfig) -> Receiver {
-    Receiver::new(config, Tsn::new(1))
+    Receiver::new(config, Tsn::new(1), &blocks())
 }
 
 /// A whole ordered message on stream 0.

@@ -700,6 +700,39 @@ fn address_that_one_request_adds_and_the_next_deletes_is_not_sent_from() {
     assert!(!sources(&pair, End::Left).contains(&Some(second)));
 }
 
+/// RFC 5061 §5.3 (F2) lets the host use it then, which it cannot.
+#[test]
+fn address_that_is_lost_before_the_peer_has_added_it_is_not_sent_from_until_it_is_back() {
+    let [old, new] = ["10.0.0.1", "10.0.0.5"].map(ip);
+    for automatic in [AutomaticAddresses::Off, AutomaticAddresses::On] {
+        let setup = moving_from_one_address();
+        let mut pair = setup.configure(|config| config.paths.automatic_addresses = automatic).connected();
+        ask(&mut pair, End::Left, AddressChange::Add(new)).unwrap();
+        pair.with(End::Left, |side, now| side.endpoint.local_address_down(now, new));
+        pair.run_ms(200);
+        pair.with(End::Left, |side, now| side.endpoint.local_address_down(now, old));
+        assert_eq!(sources(&pair, End::Left), [None], "{automatic:?}");
+        pair.with(End::Left, |side, now| side.endpoint.local_address_up(now, new));
+        pair.send(End::Left, ordered(0, 1, 100));
+        pair.run_ms(1000);
+        assert_eq!((sources(&pair, End::Left), pair.payloads(End::Right).len()), (vec![Some(new)], 1));
+    }
+}
+
+/// That the peer has added it is no news of the host.
+#[test]
+fn automatic_addresses_do_not_add_again_what_the_user_adds_and_deletes() {
+    let setup = moving_from_one_address();
+    let mut pair =
+        setup.configure(|config| config.paths.automatic_addresses = AutomaticAddresses::On).connected();
+    for change in [AddressChange::Add(ip("10.0.0.5")), AddressChange::Delete(ip("10.0.0.5"))] {
+        ask(&mut pair, End::Left, change).unwrap();
+    }
+    pair.run_ms(500);
+    assert_eq!(outcomes(&pair, End::Left), [AddressOutcome::Done; 2]);
+    assert_eq!(peer_addresses(&pair, End::Right), [ip("10.0.0.1")]);
+}
+
 /// The host has the address again before the peer has answered that it forgot it.
 #[test]
 fn automatic_address_that_comes_back_while_it_is_deleted_is_added_again() {

@@ -128,6 +128,19 @@ fn suggestions_that_were_needless_change_nothing_and_can_be_taken_back() {
     assert_eq!(pair.statistics(End::Left).asconf.sent, 0);
 }
 
+/// It is the peer's own then, and nothing has to have been answered there yet.
+#[test]
+fn suggestion_that_the_peer_has_added_since_is_not_taken_back() {
+    let mut pair = roaming().connected();
+    let nothing_gets_there = [None, Some(ip(OLD[0]))].map(|from| (from, ip(NEW[1])));
+    pair.with(End::Left, |side, _| side.cut.extend(nothing_gets_there));
+    suggest(&mut pair, End::Left, &[NEW[1]]).unwrap();
+    pair.with(End::Right, |side, now| side.endpoint.local_address_up(now, ip(NEW[1])));
+    pair.run_ms(500);
+    suggest(&mut pair, End::Left, &[]).unwrap();
+    assert_eq!(peer_addresses(&pair, End::Left), [ip(OLD[1]), ip(NEW[1])]);
+}
+
 #[test]
 fn suggestions_beyond_a_bound_are_refused_and_leave_those_before() {
     let mut pair = roaming().connected();

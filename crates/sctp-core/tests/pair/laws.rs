@@ -29,7 +29,7 @@ use crate::net::End;
 
 /// Sequences that broke a law once, and how. They run first. What was found before an operation was added is a test of
 /// its own: the same seed now gives another sequence.
-const KEPT_SEEDS: [(Repertoire, u64, &str); 22] = [
+const KEPT_SEEDS: [(Repertoire, u64, &str); 28] = [
     (Repertoire::Plain, 83_480, "an end reboots and gives up while its former COOKIE ECHO is on its way"),
     (
         Repertoire::Plain,
@@ -84,6 +84,24 @@ const KEPT_SEEDS: [(Repertoire, u64, &str); 22] = [
         116_298,
         "one ASCONF added an address and deleted it again, and its sender went on from there",
     ),
+    (
+        Repertoire::Moving,
+        223_299,
+        "an INIT left a host without addresses, and those that came later were not the one that its INIT ACK went to",
+    ),
+    (
+        Repertoire::Moving,
+        229_251,
+        "a SHUTDOWN was acknowledged from an address that the peer had been asked to add and did not know",
+    ),
+    (
+        Repertoire::Moving,
+        279_030,
+        "an address that the user had suggested, and the peer then added, was withdrawn with the suggestion",
+    ),
+    (Repertoire::Moving, 370_159, "likewise"),
+    (Repertoire::Moving, 326_698, "a send buffer that grows with the window held more than the law said"),
+    (Repertoire::Moving, 367_471, "likewise"),
 ];
 
 /// How many sequences of each kind: what takes some seconds in a debug build.

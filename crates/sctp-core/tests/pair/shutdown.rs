@@ -1,10 +1,13 @@
 //! Ending an association (RFC 9260 §9): by agreement from either side, and at once.
 
-use sctp_core::{AssociationError, AssociationState, Event, Offer, ProtocolViolation, SendError};
+use sctp_core::{
+    AssociationError, AssociationState, AutomaticAddresses, Event, Offer, ProtocolViolation, SendError,
+};
 
 use sctp_wire::{ChunkBuf, TagOrigin};
 
 use crate::by_hand::Hand;
+use crate::dynamic_addresses::ip;
 use crate::net::{End, LEFT_PORT, Pair, Setup, Side, ms, ordered};
 
 const BOTH: [End; 2] = [End::Left, End::Right];
@@ -364,4 +367,32 @@ fn message_of_which_a_part_is_missing_fails_and_one_that_arrived_behind_it_does_
     pair.run_ms(50);
     pair.abort(End::Left, b"enough");
     assert_eq!(failed(&pair, End::Left), [(1, true)]);
+}
+
+/// RFC 5061 §5.3 (F1): SHUTDOWN ACK would not be heard from an address that the peer is only asked to know, and no ASCONF goes
+/// again after it.
+#[test]
+fn shutdown_is_acknowledged_when_the_peer_knows_an_address_of_the_host_that_moved() {
+    let (old, new) = (ip("10.0.0.2"), ip("10.0.0.3"));
+    for ends in [&[End::Left][..], &[End::Left, End::Right]] {
+        let setup = Setup::signalling().homes(&["10.0.0.1"], &["10.0.0.2", "10.0.0.3"]).on_one_link();
+        let mut pair = setup
+            .telling_of_one()
+            .configure(|config| {
+                config.extensions.authentication = Offer::On;
+                config.extensions.dynamic_addresses = Offer::On;
+                config.paths.automatic_addresses = AutomaticAddresses::On;
+            })
+            .connected();
+        pair.drop_next(End::Right, &[1]);
+        pair.with(End::Right, |side, now| {
+            side.endpoint.local_address_down(now, old);
+            side.endpoint.local_address_up(now, new);
+        });
+        let moved_at = pair.now_ms();
+        ends.iter().for_each(|end| pair.shutdown(*end));
+        pair.run_ms(5000);
+        assert_both_complete(&pair, &format!("shutdown by {ends:?}"));
+        assert_eq!(pair.times_of(End::Right, "ASCONF", moved_at).len(), 2, "{ends:?}");
+    }
 }

@@ -41,6 +41,11 @@ impl Elsewhere {
         self.addresses.push((shown, SaidBy::Peer));
     }
 
+    /// The peer has this address, as it says itself: nobody need suggest it.
+    pub(super) fn confirm(&mut self, added: IpAddr) {
+        self.addresses.retain(|(address, by)| *by == SaidBy::Peer || *address != added);
+    }
+
     /// Returns whether the user alone believes that the peer is there.
     pub(super) fn is_suggested(&self, address: IpAddr) -> bool {
         self.suggested().any(|suggested| suggested == address)

@@ -43,6 +43,9 @@ impl DynamicAddresses {
         session: &mut Session,
         outbound: &mut Outbound,
     ) {
+        if let Some(locals) = &mut self.since_init {
+            return locals.lose(local);
+        }
         if self.note_loss(local, session, &outbound.paths) {
             let _asked = self.request(now, AddressChange::Delete(local), session, outbound);
         }
@@ -57,17 +60,40 @@ impl DynamicAddresses {
         outbound: &mut Outbound,
     ) {
         trace::local_address_changed("added", &local);
-        let asks = self.note_gain(local, session);
-        // Also one that waits to be deleted and added again: until that is asked the peer knows it, and there may be no other.
-        if self.is_known_to_peer(local) {
-            outbound.on_local_up(now, local, session);
-        }
+        let asks = match &mut self.since_init {
+            Some(locals) => {
+                locals.gain(local);
+                false
+            }
+            None => self.note_gain(local, session),
+        };
+        self.use_local(now, local, session, outbound);
         if asks {
             self.send_next(now, session, outbound);
         }
     }
 
-    /// What has happened to the addresses of this host since the INIT ACK that the association comes of happens to it now.
+    /// Sends from this address of the host, if the peer takes packets from it. Also from one that waits to be deleted and added
+    /// again: until that is asked the peer knows it, and there may be no other.
+    fn use_local(&self, now: Instant, local: IpAddr, session: &mut Session, outbound: &mut Outbound) {
+        if self.is_known_to_peer(local) {
+            outbound.on_local_up(now, local, session);
+        }
+    }
+
+    /// What has happened to the addresses of this host since our INIT happens to the association now, which is up.
+    pub(in crate::association) fn catch_up_since_init(
+        &mut self,
+        now: Instant,
+        session: &mut Session,
+        outbound: &mut Outbound,
+    ) {
+        if let Some(locals) = self.since_init.take() {
+            self.catch_up(now, &locals, session, outbound);
+        }
+    }
+
+    /// What has happened to the addresses of this host since the peer was told of them happens to the association now.
     pub(in crate::association) fn catch_up(
         &mut self,
         now: Instant,
@@ -243,7 +269,7 @@ impl DynamicAddresses {
     }
 
     /// What the peer has done with one request after the other. An address that one added and a later one deleted is known to it no
-    /// more, and not used.
+    /// more, and not used; nor is one that the host has lost since it was asked for.
     fn on_outcomes(
         &mut self,
         now: Instant,
@@ -254,10 +280,12 @@ impl DynamicAddresses {
         let usable = outcomes.iter().filter_map(|(change, outcome)| self.settle(*change, *outcome));
         let usable: SmallVec<[IpAddr; 4]> = usable.collect();
         for local in usable {
-            if self.is_told(local) {
-                self.on_local_up(now, local, session, outbound);
+            if self.is_told_and_there(local) {
+                trace::local_address_changed("added", &local);
+                self.use_local(now, local, session, outbound);
             }
         }
+        self.agreed.iter_mut().for_each(|agreed| agreed.forget_lost());
         for &(change, outcome) in outcomes {
             if let (AddressChange::SetPrimary(local), AddressOutcome::Done) = (change, outcome) {
                 outbound.paths.on_primary_granted(now, local);

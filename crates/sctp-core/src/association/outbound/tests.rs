@@ -10,10 +10,11 @@ use smallvec::smallvec;
 use virtual_time::Instant;
 
 use super::*;
-use crate::association::{Association, Authenticity, LocalAddresses, PeerNotes, StateCookie};
+use crate::association::{Association, Authenticity, Commons, LocalAddresses, PeerNotes, StateCookie};
 use crate::capabilities::{Capabilities, Capability, Negotiated};
 use crate::config::{AssociationConfig, CongestionAlgorithm, Profile};
 use crate::message::{Message, Reliability};
+use crate::receiver::SpareBlocks;
 use crate::rng::Nonces;
 use crate::transmit::{Datagram, Encapsulation};
 
@@ -65,7 +66,8 @@ fn established(number: u8, config: &AssociationConfig) -> Box<Association> {
     };
     let locals = LocalAddresses::default();
     let nonces = Nonces::new(&[1; 32]);
-    Association::accept(Instant::EPOCH, &cookie, end(other), &locals, config.clone().into(), nonces)
+    let commons = Commons::new(config.clone(), SpareBlocks::within(0)).into();
+    Association::accept(Instant::EPOCH, &cookie, end(other), &locals, commons, nonces)
 }
 
 /// Two ends twice: one pair takes the short ways, the other the long ones alone.

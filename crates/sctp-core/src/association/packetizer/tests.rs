@@ -5,11 +5,12 @@ use core::time::Duration;
 use smallvec::smallvec;
 
 use super::*;
-use crate::association::{LocalAddresses, PeerNotes, StateCookie};
+use crate::association::{Commons, LocalAddresses, PeerNotes, StateCookie};
 use crate::capabilities::{Capabilities, Negotiated};
 use crate::config::{AssociationConfig, Profile};
 use crate::message::Message;
 use crate::path::PathSet;
+use crate::receiver::SpareBlocks;
 use crate::rng::Nonces;
 use crate::transmit::{Destination, Encapsulation, Fragmentation};
 use sctp_wire::{SctpPort, StreamId, Tsn, VerificationTag};
@@ -39,7 +40,8 @@ fn established(now: Instant, config: AssociationConfig) -> Box<Association> {
         notes: PeerNotes::default(),
     };
     let locals = LocalAddresses::default();
-    Association::accept(now, &cookie, PEER, &locals, config.into(), Nonces::new(&[1; 32]))
+    let commons = Commons::new(config, SpareBlocks::within(0)).into();
+    Association::accept(now, &cookie, PEER, &locals, commons, Nonces::new(&[1; 32]))
 }
 
 #[test]

@@ -17,7 +17,8 @@ impl Session {
 
     /// Takes the next step, because everything sent is acknowledged; returns whether SHUTDOWN or SHUTDOWN ACK is to be sent now.
     /// SHUTDOWN waits, too, until both ends agree on where TSNs begin: no request goes again after it, and what a peer
-    /// sends that has begun anew would be discarded as out of reach.
+    /// sends that has begun anew would be discarded as out of reach. SHUTDOWN ACK waits for an address of this host that the peer
+    /// knows: no ASCONF that tells of one goes after it.
     pub(in crate::association) fn progress_shutdown(
         &mut self,
         now: Instant,
@@ -30,7 +31,7 @@ impl Session {
                 self.guard_shutdown(now, outbound);
                 true
             }
-            S::ShutdownReceived => {
+            S::ShutdownReceived if outbound.paths.has_source() => {
                 self.state.enter_shutdown_ack_sent();
                 // RFC 9260 §9.2: T5 is the timer of who sends SHUTDOWN. Here Association.Max.Retrans is the limit.
                 outbound.timers.stop(Timer::T5ShutdownGuard);
@@ -41,6 +42,7 @@ impl Session {
             | S::CookieEchoed
             | S::Established
             | S::ShutdownSent
+            | S::ShutdownReceived
             | S::ShutdownAckSent
             | S::Closed => false,
         }

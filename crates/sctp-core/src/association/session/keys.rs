@@ -1,11 +1,10 @@
 //! What proves that chunks come from the peer, and packets from us (RFC 4895): authentication, with the keys of the
 //! configuration.
 
-use std::sync::Arc;
-
 use sctp_wire::{Auth, AuthPolicy, Cause, Chunk, ChunkBuf};
 
 use super::Session;
+use crate::association::Commons;
 use crate::association::auth::{Admission, Announcement, AuthVerdict};
 use crate::association::outbound::Outbound;
 use crate::config::AuthKeys;
@@ -31,7 +30,7 @@ impl Session {
     /// Changes the keys; what was made from the old ones is forgotten.
     pub(crate) fn change_keys<R>(&mut self, change: impl FnOnce(&mut AuthKeys) -> R) -> R {
         self.authentication.on_keys_changed();
-        change(&mut Arc::make_mut(&mut self.config).authentication.keys)
+        change(&mut Commons::change(&mut self.config).authentication.keys)
     }
 
     /// Returns the verdict on an AUTH chunk, which is counted.

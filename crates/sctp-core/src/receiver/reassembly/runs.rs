@@ -13,6 +13,7 @@ use super::{Assembled, Discarded};
 use crate::allocation::{BESIDE_PAYLOAD_BYTES, allocated_bytes};
 use crate::error::ReceiverViolation;
 use crate::message::{Delivery, Piece};
+use crate::receiver::blocks::SpareBlocks;
 use crate::receiver::fragment::{DataChunk, Sequence};
 use crate::receiver::partial::Aborted;
 use crate::receiver::tsn_map::{Position, TsnMap};
@@ -67,15 +68,14 @@ pub(in crate::receiver) struct Runs<P> {
     expected_bytes: usize,
     /// Messages delivered in part that were dropped, until somebody asks.
     aborted: Vec<Aborted>,
-}
-
-impl<P> Default for Runs<P> {
-    fn default() -> Self {
-        Self { runs: BTreeMap::new(), bytes: 0, expected_bytes: 0, aborted: Vec::new() }
-    }
+    blocks: SpareBlocks,
 }
 
 impl<P: FragmentPosition> Runs<P> {
+    pub(super) fn new(blocks: SpareBlocks) -> Self {
+        Self { runs: BTreeMap::new(), bytes: 0, expected_bytes: 0, aborted: Vec::new(), blocks }
+    }
+
     /// Returns the octets of payload in fragments that wait for others.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
@@ -109,7 +109,7 @@ impl<P: FragmentPosition> Runs<P> {
         let mut run = self.runs.remove(&first)?;
         self.bytes -= run.bytes;
         self.expected_bytes = run.bytes;
-        Some(run.take_piece())
+        Some(run.take_piece(&self.blocks))
     }
 
     /// Takes the pieces of a run that begins its message, if they have more than `point` octets and the message is the next
@@ -130,7 +130,7 @@ impl<P: FragmentPosition> Runs<P> {
             run.delivered = Some(Box::new(DeliveredPart { message: *messages, bytes: 0 }));
         }
         self.bytes -= run.bytes;
-        Some(run.take_piece())
+        Some(run.take_piece(&self.blocks))
     }
 
     /// Returns whether pieces of messages were dropped that have not been taken out.
@@ -187,8 +187,8 @@ impl<P: FragmentPosition> Runs<P> {
             run.extend(fragment);
             return first;
         }
-        let capacity = self.likely_bytes(fragment);
-        self.runs.insert(place, Box::new(Run::new(place.index(), fragment, capacity)));
+        let block = self.blocks.take(self.likely_bytes(fragment));
+        self.runs.insert(place, Box::new(Run::new(place.index(), fragment, block)));
         place
     }
 
@@ -197,7 +197,8 @@ impl<P: FragmentPosition> Runs<P> {
     /// octets.
     fn likely_bytes(&self, fragment: &DataChunk<'_>) -> usize {
         let is_alone = fragment.flags.beginning && self.runs.is_empty();
-        if is_alone { self.expected_bytes.min(LIKELY_BYTES) } else { 0 }
+        let likely = if is_alone { self.expected_bytes.min(LIKELY_BYTES) } else { 0 };
+        likely.max(fragment.payload.len())
     }
 
     /// Throws a run away.
@@ -319,8 +320,8 @@ struct DeliveredPart {
 }
 
 impl Run {
-    fn new(index: u64, fragment: &DataChunk<'_>, capacity: usize) -> Self {
-        let mut piece = Vec::with_capacity(capacity.max(fragment.payload.len()));
+    /// Begins with a fragment, in an empty block.
+    fn new(index: u64, fragment: &DataChunk<'_>, mut piece: Vec<u8>) -> Self {
         piece.extend_from_slice(fragment.payload);
         Self {
             end: index + 1,
@@ -370,12 +371,14 @@ impl Run {
     }
 
     /// Takes out everything that waits.
-    fn take_piece(&mut self) -> Assembled {
-        let payload = match self.pieces.len() {
-            0 | 1 => self.pieces.pop_front().unwrap_or_default(),
-            _ => self.pieces.make_contiguous().concat(),
+    fn take_piece(&mut self, blocks: &SpareBlocks) -> Assembled {
+        let payload = if self.pieces.len() > 1 {
+            let mut whole = blocks.take(self.bytes);
+            self.pieces.drain(..).for_each(|piece| whole.extend(piece));
+            whole
+        } else {
+            self.pieces.pop_front().unwrap_or_default()
         };
-        self.pieces.clear();
         let bytes = core::mem::take(&mut self.bytes);
         let is_last = self.ends;
         let piece = self.delivered.as_mut().map(|delivered| {
@@ -389,8 +392,7 @@ impl Run {
             delivery: self.delivery,
             sequence: self.sequence,
             ppid: self.ppid,
-            // What was taken too much of goes back.
-            payload: payload.into_boxed_slice().into(),
+            payload: blocks.hand_out(payload),
             piece,
         }
     }

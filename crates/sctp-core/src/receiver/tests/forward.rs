@@ -209,7 +209,7 @@ proptest! {
     ) {
         let base = if interleaving { INTERLEAVING } else { CONFIG };
         let config = ReceiverConfig { buffer_bytes: 4_000, message_bytes: 1_000, ..base };
-        let mut receiver = Receiver::new(config, Tsn::new(u32::MAX - 5));
+        let mut receiver = Receiver::new(config, Tsn::new(u32::MAX - 5), &blocks());
         for (ahead, stream, number, fsn, bits, is_forward) in steps {
             let tsn = receiver.cumulative_tsn().advance(ahead);
             let stream = StreamId::new(stream);

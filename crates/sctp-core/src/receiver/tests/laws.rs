@@ -133,7 +133,7 @@ proptest! {
     ) {
         let chunks = chunks_of(&script, Tsn::new(initial));
         let mut receiver =
-            Receiver::new(ReceiverConfig { partial_delivery_point, ..CONFIG }, Tsn::new(initial));
+            Receiver::new(ReceiverConfig { partial_delivery_point, ..CONFIG }, Tsn::new(initial), &blocks());
         let mut delivered = Vec::new();
         let mut seen = BTreeSet::new();
         let first_try = order.iter().map(|index| index.index(chunks.len()));
@@ -168,7 +168,7 @@ proptest! {
     ) {
         let config = ReceiverConfig { buffer_bytes: 4_000, message_bytes: 3_000, ..CONFIG };
         let config = ReceiverConfig { partial_delivery_point, ..config };
-        let mut receiver = Receiver::new(config, Tsn::new(initial));
+        let mut receiver = Receiver::new(config, Tsn::new(initial), &blocks());
         let chunks = chunks_of(&script, Tsn::new(initial));
         let mut missing: Vec<usize> = (0..chunks.len()).collect();
         let mut delivered = Vec::new();
@@ -200,7 +200,7 @@ proptest! {
     ) {
         let config = ReceiverConfig { buffer_bytes: 4_000, message_bytes: 1_000, ..CONFIG };
         let config = ReceiverConfig { partial_delivery_point, ..config };
-        let mut receiver = Receiver::new(config, Tsn::new(u32::MAX - 5));
+        let mut receiver = Receiver::new(config, Tsn::new(u32::MAX - 5), &blocks());
         let mut promised = 4_000_u32;
         for (ahead, stream, ssn, flags, bytes) in chunks {
             let tsn = receiver.cumulative_tsn().advance(ahead);

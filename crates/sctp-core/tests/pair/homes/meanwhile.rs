@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use sctp_core::{AskLimits, AutomaticAddresses, EndpointConfig, IncomingPolicy, Offer};
 
+use super::assert_talks;
 use crate::dynamic_addresses::{ip, peer_addresses};
 use crate::net::{End, LEFT_PORT, Pair, Sent, Setup, ordered, port};
 
@@ -49,18 +50,6 @@ fn move_away(pair: &mut Pair) {
 fn sent_from(pair: &Pair, source: Option<IpAddr>) -> Vec<String> {
     let sent = pair.side(End::Right).sent.iter().filter(|sent| sent.from == source);
     sent.map(Sent::kinds).collect()
-}
-
-/// A message each way arrives within so many milliseconds.
-fn assert_talks(pair: &mut Pair, within_ms: u64) {
-    let before = [End::Left, End::Right].map(|end| pair.payloads(end).len());
-    for end in [End::Left, End::Right] {
-        pair.send(end, ordered(0, 1, 100));
-    }
-    pair.run_ms(within_ms);
-    let after = [End::Left, End::Right].map(|end| pair.payloads(end).len());
-    assert_eq!(after, before.map(|count| count + 1));
-    assert_eq!((pair.endings(End::Left), pair.endings(End::Right)), (vec![], vec![]));
 }
 
 /// RFC 5061 §5.3 (F1): nothing but COOKIE ACK leaves from where the peer does not know the host, and what it was told counts when it
@@ -129,19 +118,37 @@ fn address_that_came_while_the_user_decided_is_not_one_that_the_peer_knows() {
     assert_talks(&mut pair, 3000);
 }
 
-/// RFC 9260 §5.2.4.1: the INIT ACK of a restart lists the addresses that the host has then.
-#[test]
-fn peer_that_begins_anew_knows_what_it_was_told_then() {
-    let setup = begun(AutomaticAddresses::Off);
+/// The right end has one more address, then the left one begins anew: the INIT ACK has left, and the COOKIE ECHO has not come.
+fn asked_again(setup: Setup) -> Pair {
     let client = setup.client.clone();
     let mut pair = asked(setup);
     pair.run_ms(1000);
     up(&mut pair, LATER);
+    pair.run_ms(100);
     let mut config = EndpointConfig::new(port(LEFT_PORT));
     config.association = client;
     pair.reboot(End::Left, config);
     pair.connect();
     pair.run_ms(15);
+    pair
+}
+
+/// What is asked at a restart is counted with what was asked before: the peer that is no more was asked to forget the address, too.
+#[test]
+fn peer_that_begins_anew_is_asked_for_what_has_changed_since_its_init_ack() {
+    let mut pair = asked_again(begun(AutomaticAddresses::On));
+    assert_eq!(pair.statistics(End::Right).asconf.sent, 1);
+    down(&mut pair, LISTED[0]);
+    pair.run_ms(500);
+    let counted = pair.statistics(End::Right);
+    assert_eq!((counted.association.restarts, counted.asconf.sent), (1, 3));
+    assert_eq!(peer_addresses(&pair, End::Left), [LISTED[1], LATER].map(ip));
+}
+
+/// RFC 9260 §5.2.4.1: the INIT ACK of a restart lists the addresses that the host has then.
+#[test]
+fn peer_that_begins_anew_knows_what_it_was_told_then() {
+    let mut pair = asked_again(begun(AutomaticAddresses::Off));
     LISTED.iter().for_each(|listed| down(&mut pair, listed));
     pair.run_ms(35);
     assert_eq!(pair.statistics(End::Right).association.restarts, 1);

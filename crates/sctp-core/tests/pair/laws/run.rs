@@ -5,8 +5,8 @@ use std::panic::AssertUnwindSafe;
 
 use netem::{Impairments, Probability};
 use sctp_core::{
-    Association, AssociationId, AssociationState, Delivery, Event, PathId, PathState, Reliability, SendError,
-    StreamId,
+    Association, AssociationId, AssociationState, Buffers, Delivery, Event, PathId, PathState, Reliability,
+    SendError, StreamId,
 };
 
 use super::case::{Case, address};
@@ -385,7 +385,7 @@ fn has_consistent_accounts(association: &Association) -> Result<(), Broken> {
     if flight > buffered + buffered / 10 {
         return Err(format!("{flight} octets in flight of {buffered} buffered"));
     }
-    if buffered > MOST_BUFFERED_BYTES || held > MOST_HELD_BYTES {
+    if buffered > most_buffered_bytes(association.config().buffers) || held > MOST_HELD_BYTES {
         return Err(format!("{buffered} octets are held for sending, {held} for reading"));
     }
     if statistics.receiver.reassembly_bytes > held {
@@ -402,8 +402,12 @@ fn has_consistent_accounts(association: &Association) -> Result<(), Broken> {
     }
 }
 
-/// The largest send buffer a case has, and one message that found it empty.
-const MOST_BUFFERED_BYTES: usize = (60_000 + 8000) * 9 / 8;
+/// The send buffer, as large as it may grow with the congestion window, and one message that found it empty.
+fn most_buffered_bytes(buffers: Buffers) -> usize {
+    let limit = buffers.grown_bytes.map_or(buffers.send_bytes, |grown| usize::try_from(grown).unwrap());
+    (limit + buffers.message_bytes) * 9 / 8
+}
+
 /// Three times the largest receive buffer: payload and bookkeeping.
 const MOST_HELD_BYTES: usize = 3 * 100_000;
 

@@ -14,7 +14,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        Self { reassembly: Runs::default(), arrived: TsnMap::new(Tsn::new(1)) }
+        Self { reassembly: Runs::new(SpareBlocks::within(usize::MAX)), arrived: TsnMap::new(Tsn::new(1)) }
     }
 
     fn arrive(&mut self, data: &Data<'_>) -> Result<Option<Assembled>, ReceiverViolation> {

@@ -78,7 +78,7 @@ proptest! {
     ) {
         let chunks = interleaved(&script, &turns, Tsn::new(initial));
         let config = ReceiverConfig { partial_delivery_point, ..INTERLEAVING };
-        let mut receiver = Receiver::new(config, Tsn::new(initial));
+        let mut receiver = Receiver::new(config, Tsn::new(initial), &blocks());
         let mut delivered = Vec::new();
         let mut seen = BTreeSet::new();
         let first_try = order.iter().map(|index| index.index(chunks.len()));
@@ -104,7 +104,7 @@ proptest! {
     ) {
         let config = ReceiverConfig { buffer_bytes: 4_000, message_bytes: 1_000, ..INTERLEAVING };
         let config = ReceiverConfig { partial_delivery_point, ..config };
-        let mut receiver = Receiver::new(config, Tsn::new(u32::MAX - 5));
+        let mut receiver = Receiver::new(config, Tsn::new(u32::MAX - 5), &blocks());
         for (ahead, stream, mid, fsn, flags, bytes) in chunks {
             let tsn = receiver.cumulative_tsn().advance(ahead);
             let flags = DataFlags::from(flags);
