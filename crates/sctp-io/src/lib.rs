@@ -67,6 +67,8 @@ mod timer;
 mod udp;
 #[cfg(target_os = "linux")]
 mod wait;
+#[cfg(target_os = "linux")]
+mod watchdog;
 
 #[cfg(target_os = "linux")]
 pub use addresses::{AddressEvent, AddressWatch};
@@ -87,3 +89,5 @@ pub use timer::Timer;
 pub use udp::UdpEncapsulation;
 #[cfg(target_os = "linux")]
 pub use wait::{Doorbell, Room, Sources, Woken};
+#[cfg(target_os = "linux")]
+pub use watchdog::Watchdog;

@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
@@ -15,9 +16,10 @@ use crate::clock::Clock;
 
 /// A file descriptor that becomes readable at a deadline.
 ///
-/// Only an *earlier* deadline costs a system call. Protocol deadlines mostly move later — every SACK pushes the
-/// retransmission timer out — and then the timer is left alone: it fires once too early, the driver finds
-/// nothing due and arms it again. So expect readiness before the deadline and check the clock.
+/// To [`arm`](Self::arm) it costs a system call only for an *earlier* deadline. Protocol deadlines mostly move later — every SACK
+/// pushes the retransmission timer out — and then the timer is left alone: it fires once too early, the driver finds
+/// nothing due and arms it again. So expect readiness before the deadline and check the clock. A driver that works shortly
+/// before that [sets](Self::set) it anew instead, which is less work than being woken.
 #[derive(Debug)]
 pub struct Timer {
     descriptor: OwnedFd,
@@ -46,15 +48,17 @@ impl Timer {
         if self.fires_at.is_some_and(|fires_at| fires_at <= deadline) {
             return Ok(());
         }
-        let kernel_time = self.clock.kernel_time(deadline);
-        let value = Itimerspec {
-            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: Timespec {
-                tv_sec: i64::try_from(kernel_time.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: i64::from(kernel_time.subsec_nanos()),
-            },
-        };
-        timerfd_settime(&self.descriptor, TimerfdTimerFlags::ABSTIME, &value)?;
+        self.set(deadline)
+    }
+
+    /// Makes the descriptor readable at `deadline` and not before, whatever it was armed for; it need not be acknowledged if it was
+    /// readable already.
+    ///
+    /// # Errors
+    ///
+    /// None in practice; what the kernel says otherwise.
+    pub fn set(&mut self, deadline: Instant) -> io::Result<()> {
+        fire_at(&self.descriptor, self.clock.kernel_time(deadline))?;
         self.fires_at = Some(deadline);
         Ok(())
     }
@@ -81,6 +85,18 @@ impl AsFd for Timer {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
+}
+
+/// Makes the descriptor of a timer readable at a time of the kernel's clock, and not before.
+pub(crate) fn fire_at(descriptor: &OwnedFd, kernel_time: Duration) -> rustix::io::Result<()> {
+    let value = Itimerspec {
+        it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
+        it_value: Timespec {
+            tv_sec: i64::try_from(kernel_time.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(kernel_time.subsec_nanos()),
+        },
+    };
+    timerfd_settime(descriptor, TimerfdTimerFlags::ABSTIME, &value).map(drop)
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl Shared {
         match self.io.receive(&mut batch) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Ok(Taken { what: Received::Nothing, has_more: false, octets: 0 });
+                return Ok(Taken { what: Received::Nothing, has_more: false, octets: 0, at: None });
             }
             Err(error) => return Err(error),
         }
@@ -116,7 +116,7 @@ impl Shared {
         state.take_in(now, &*self.io, &batch);
         state.driver_settles = state.tell(now, &self.signals);
         let what = if state.driver_settles { Received::News } else { Received::Packets };
-        Ok(Taken { what, has_more: !batch.is_drained(), octets: batch.octets() })
+        Ok(Taken { what, has_more: !batch.is_drained(), octets: batch.octets(), at: Some(now) })
     }
 
     /// Sends what [`receive`](Self::receive) left.
@@ -197,6 +197,9 @@ pub(crate) struct Taken {
     /// How much it was.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "blocking drivers ask for it"))]
     pub(crate) octets: usize,
+    /// When that was, if anything came.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "blocking drivers ask for it"))]
+    pub(crate) at: Option<Instant>,
 }
 
 /// How a driver goes on.

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use sctp_core::{
     Association, AssociationId, Event, IncomingPolicy, Origin, ReconfigOutcome, StreamDirection,
@@ -210,8 +211,35 @@ impl State {
             }
         }
         if let Some(deadline) = self.core.poll_timeout() {
-            self.arm(deadline, signals);
+            if deadline <= now + SOON {
+                self.look_ahead(now + SOON, signals);
+            } else {
+                self.arm(deadline, signals);
+            }
         }
+    }
+
+    /// The timer fires soon: puts it off if nothing is to be done then. To let it fire would take an interrupt and a turn of
+    /// the driver.
+    #[cold]
+    fn look_ahead(&mut self, soon: Instant, signals: &EndpointSignals) {
+        self.core.skip_stopped_timers(soon);
+        match self.core.poll_timeout() {
+            Some(deadline) if deadline > soon => self.put_off(deadline),
+            Some(deadline) => self.arm(deadline, signals),
+            None => {}
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn put_off(&mut self, deadline: Instant) {
+        // Fails only if the descriptor were not a timer.
+        let _ = self.timer.set(deadline);
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn put_off(&mut self, deadline: Instant) {
+        self.timer.set(deadline);
     }
 
     #[cfg(target_os = "linux")]
@@ -488,6 +516,9 @@ impl CoreChanged {
 
 /// Associations that may wait for `accept`; further ones are aborted. As `net.core.somaxconn` of Linux.
 const BACKLOG: usize = 4096;
+
+/// How long before it would fire a timer is put off, if nothing is to be done then: most exchanges over near paths take less.
+const SOON: Duration = Duration::from_millis(2);
 
 /// The cost of handing a message in beside its octets, counted in octets.
 pub(crate) const PER_MESSAGE_BYTES: usize = 64;

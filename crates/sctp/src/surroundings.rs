@@ -6,7 +6,7 @@
 #[cfg(not(all(test, shuttle)))]
 pub(crate) use sctp_io::{Clock, os_entropy};
 #[cfg(all(target_os = "linux", not(all(test, shuttle))))]
-pub(crate) use sctp_io::{Doorbell, Sources};
+pub(crate) use sctp_io::{Doorbell, Sources, Watchdog};
 #[cfg(not(all(test, shuttle)))]
 pub(crate) use std::sync::{Mutex, MutexGuard, atomic};
 #[cfg(all(target_os = "linux", not(all(test, shuttle))))]
@@ -15,6 +15,8 @@ pub(crate) use std::thread;
 pub(crate) use tokio::sync::Notify;
 
 #[cfg(all(test, shuttle))]
-pub(crate) use crate::interleavings::model::{Clock, Doorbell, Notify, Sources, os_entropy, thread};
+pub(crate) use crate::interleavings::model::{
+    Clock, Doorbell, Notify, Sources, Watchdog, os_entropy, thread,
+};
 #[cfg(all(test, shuttle))]
 pub(crate) use shuttle::sync::{Mutex, MutexGuard, atomic};

@@ -23,9 +23,14 @@ impl Timer {
     pub fn arm(&mut self, deadline: Instant) -> bool {
         let is_earlier = self.fires_at.is_none_or(|fires_at| deadline < fires_at);
         if is_earlier {
-            self.fires_at = Some(deadline);
+            self.set(deadline);
         }
         is_earlier
+    }
+
+    /// Fires at `deadline` and not before.
+    pub const fn set(&mut self, deadline: Instant) {
+        self.fires_at = Some(deadline);
     }
 
     /// Disarms the timer if its time has come; returns whether it had.

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::*;
@@ -54,5 +52,19 @@ fn a_deadline_in_the_past_fires_at_once() {
     let clock = Clock::start();
     let mut timer = Timer::new(clock).unwrap();
     timer.arm(Instant::EPOCH).unwrap();
+    assert!(wait(&timer));
+}
+
+#[test]
+fn one_that_is_set_anew_does_not_fire_for_the_time_before() {
+    let clock = Clock::start();
+    let mut timer = Timer::new(clock).unwrap();
+    timer.arm(clock.now()).unwrap();
+    assert!(wait(&timer));
+    timer.set(clock.now() + Duration::from_secs(3_600)).unwrap();
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    assert_eq!(poll(&mut [PollFd::new(&timer, PollFlags::IN)], Some(&at_once)).unwrap(), 0);
+    assert!(!timer.acknowledge().unwrap());
+    timer.arm(clock.now()).unwrap();
     assert!(wait(&timer));
 }

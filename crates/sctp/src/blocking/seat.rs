@@ -1,7 +1,8 @@
 //! The drivers of an endpoint that has no runtime: one thread at a time, the one in the seat.
 //!
 //! A thread that has to wait takes the seat if it is free, and drives until what it waits for has come. Threads that
-//! find it taken sleep; each that leaves wakes one of them. A thread of the endpoint's takes it while nobody calls.
+//! find it taken sleep; each that leaves wakes one of them. A thread of the endpoint's takes it while nobody calls: a watchdog
+//! wakes it, which those who call feed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +23,7 @@ use crate::shared::{Next, Received, Shared};
 use crate::state::Openness;
 use crate::surroundings::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::surroundings::thread::{self, Thread};
-use crate::surroundings::{Doorbell, Mutex, MutexGuard, Sources};
+use crate::surroundings::{Clock, Doorbell, Mutex, MutexGuard, Sources, Watchdog};
 
 /// The state that all threads of a blocking endpoint share.
 pub(super) struct ThreadDriver {
@@ -30,6 +31,8 @@ pub(super) struct ThreadDriver {
     seat: Mutex<Seat>,
     bell: Doorbell,
     waiting: Mutex<Waiting>,
+    /// Wakes the endpoint's own thread when nobody has called for a while.
+    watchdog: Watchdog,
     /// The alarm of the last call, for the next one of its thread.
     spare_alarm: Mutex<Option<Arc<Alarm>>>,
     /// Advances with every call that has to wait.
@@ -41,6 +44,8 @@ pub(super) struct ThreadDriver {
 struct Waiting {
     threads: BTreeMap<u64, Thread>,
     numbers: u64,
+    /// The watchdog has fired, and rests until the seat is free again.
+    is_unwatched: bool,
 }
 
 impl Waiting {
@@ -83,6 +88,7 @@ impl ThreadDriver {
             seat: Mutex::new(seat),
             bell,
             waiting: Mutex::default(),
+            watchdog: Watchdog::new(Clock::start(), GRACE)?,
             spare_alarm: Mutex::default(),
             calls: AtomicU64::new(0),
         });
@@ -120,7 +126,7 @@ impl ThreadDriver {
         let alarm = self.alarm();
         let waker = Waker::from(Arc::clone(&alarm));
         let mut context = Context::from_waker(&waker);
-        let mut has_waited = false;
+        let mut leaving = None;
         let output = loop {
             if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
                 break Some(output);
@@ -128,14 +134,11 @@ impl ThreadDriver {
             if is_past(deadline) {
                 break None;
             }
-            has_waited = true;
+            leaving.get_or_insert_with(|| Leaving(self));
             self.calls.fetch_add(1, Ordering::Relaxed);
             self.until_raised(&alarm, deadline);
         };
         *self.spare_alarm.lock().unwrap_or_else(PoisonError::into_inner) = Some(alarm);
-        if has_waited {
-            self.call_next();
-        }
         output
     }
 
@@ -216,6 +219,9 @@ impl ThreadDriver {
         if woken.is_readable {
             let taken = self.shared.receive()?;
             seat.expects_more = taken.has_more && !is_certain;
+            if let Some(at) = taken.at {
+                self.watchdog.feed(at);
+            }
             if is_look {
                 seat.looks.have_brought(taken.octets);
             } else {
@@ -251,16 +257,26 @@ impl ThreadDriver {
         // Nothing raises it: whoever has changed something for this thread rings the bell.
         let alarm = Alarm::of(thread::current(), &self.bell);
         let mut seen = (0, 0);
+        self.watchdog.start();
         while !self.is_over() {
-            thread::park_timeout(GRACE);
+            self.watchdog.wait();
             let acts = self.acts();
-            let is_quiet = std::mem::replace(&mut seen, acts) == acts;
-            if is_quiet && let Some(mut seat) = self.take_seat() {
-                let nobody_calls = || self.acts() == acts && !self.is_over();
-                self.drive(&mut seat, &alarm, None, nobody_calls);
-                drop(seat);
-                self.call_next();
+            if std::mem::replace(&mut seen, acts) == acts {
+                self.step_in(&alarm, acts);
+            } else {
+                self.watchdog.start();
             }
+        }
+    }
+
+    /// Drives until somebody calls. Who is in the seat already starts the watchdog when leaving it.
+    fn step_in(&self, alarm: &Alarm, acts: (u64, u64)) {
+        self.lock_waiting().is_unwatched = true;
+        if let Some(mut seat) = self.take_seat() {
+            let nobody_calls = || self.acts() == acts && !self.is_over();
+            self.drive(&mut seat, alarm, None, nobody_calls);
+            drop(seat);
+            self.call_next();
         }
     }
 
@@ -287,10 +303,13 @@ impl ThreadDriver {
         }
     }
 
-    /// The seat is free, or will be soon: one of those who wait may take it.
+    /// The seat is free, or will be soon: one of those who wait may take it, or else the endpoint's own thread after a while.
     fn call_next(&self) {
-        if let Some(next) = self.lock_waiting().pop() {
+        let mut waiting = self.lock_waiting();
+        if let Some(next) = waiting.pop() {
             next.unpark();
+        } else if std::mem::take(&mut waiting.is_unwatched) {
+            self.watchdog.start();
         }
     }
 
@@ -302,6 +321,15 @@ impl ThreadDriver {
 impl fmt::Debug for ThreadDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadDriver").finish_non_exhaustive()
+    }
+}
+
+/// A call that has had the seat, or waited for it: the next one is called when it ends, however it does.
+struct Leaving<'a>(&'a ThreadDriver);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.call_next();
     }
 }
 

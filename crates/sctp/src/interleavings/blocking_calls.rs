@@ -90,3 +90,22 @@ fn a_thread_that_accepts_is_told_that_the_endpoint_is_closed() {
         accepting.join().unwrap();
     });
 }
+
+#[test]
+fn the_own_thread_of_an_endpoint_sleeps_while_a_call_waits() {
+    in_many_orders(|| {
+        let threads = Threads::open(Bells::Sound);
+        let there = threads.there.clone();
+        let waiting = thread::spawn(move || there.recv().unwrap().unwrap());
+        let before = Network::watchdogs_fired();
+        for _ in 0..200 {
+            thread::yield_now();
+        }
+        // Each call, and each end of one, is seen once or twice.
+        let fired = Network::watchdogs_fired() - before;
+        assert!(fired <= 10, "{fired}");
+        threads.here.send(Message::ordered(StreamId::new(0), "at last")).unwrap();
+        waiting.join().unwrap();
+        threads.close();
+    });
+}
