@@ -421,6 +421,13 @@ impl Outstanding {
         self.note_again(path, index, now);
     }
 
+    /// What was sent before the last probe of this chunk did not arrive: an acknowledgment answers the probe.
+    pub(super) fn note_lost_before(&mut self, index: usize) {
+        if let Some(chunk) = self.chunks.get_mut(index) {
+            chunk.sending = Sending::Again;
+        }
+    }
+
     /// Returns the lost chunk with the lowest TSN.
     #[inline]
     pub(crate) fn first_lost(&self) -> Option<usize> {

@@ -6,7 +6,7 @@ use sctp_wire::{PacketWriter, Sack, Tsn};
 use virtual_time::Instant;
 
 use super::acknowledge::{DUPLICATES_HEARD, Delivered};
-use super::sent_chunk::ChunkState;
+use super::sent_chunk::{ChunkState, Sending};
 use super::{SackOutcome, Sender, WindowProbe};
 use crate::config::LossDetection;
 use crate::path::{Path, PathSet};
@@ -72,6 +72,9 @@ impl Sender {
 
     /// Writes a tail-loss probe for `path` into a packet that goes out `on` a path: the overdue chunks with the lowest
     /// TSNs, as many as fit (RFC 8985 §7.3).
+    ///
+    /// Where a whole flight was lost no answer to a first probe tells so, for a peer that had paused answers in the same way. The
+    /// probe that follows it tells: it is a retransmission like any other, by whose answer the rest of the flight is lost.
     pub(crate) fn write_probe(
         &mut self,
         now: Instant,
@@ -83,7 +86,9 @@ impl Sender {
         let is_early = self.early_copy_at(path).is_some_and(|at| at <= now);
         let overdue =
             if is_early { Duration::ZERO } else { srtt + path.rto.min_rtt().unwrap_or_default() / 4 };
-        let mut highest = None;
+        let answered = self.probes.iter().find(|probe| probe.is_on(path.index) && probe.answered_at.is_some());
+        let answered = answered.map(|probe| (probe.sent_at, probe.highest.next()));
+        let (mut highest, mut lost_until) = (None, None);
         for index in 0..self.outstanding.len() {
             let Some(chunk) = self.outstanding.get(index) else { break };
             let wanted = chunk.state == ChunkState::InFlight && chunk.path == path.index;
@@ -95,6 +100,12 @@ impl Sender {
                 self.outstanding.mark_last_try(index);
                 continue;
             }
+            // The peer has what the last probe carried and nothing behind it: what was sent before that has not arrived.
+            let tsn = self.outstanding.tsn_at(index);
+            if highest.is_none() {
+                lost_until = answered.filter(|(_, next)| tsn == *next).map(|(sent_at, _)| sent_at);
+            }
+            let is_lost = chunk.sending != Sending::Probe && lost_until.is_some_and(|until| chunk.sent_at <= until);
             if self.write_again(now, on, index, writer).is_none() {
                 // Longer than the packets of that path, which may be narrower than the one it was cut for: counted as
                 // sent, or it would be due again at once and for ever. T3-rtx takes over.
@@ -103,8 +114,11 @@ impl Sender {
                 }
                 break;
             }
+            if is_lost {
+                self.outstanding.note_lost_before(index);
+            }
             self.statistics.note().probe_chunks += 1;
-            highest = Some(self.outstanding.tsn_at(index));
+            highest = Some(tsn);
         }
         let Some(highest) = highest else { return false };
         trace::tail_loss_probe_sent(path.index, on, highest);

@@ -238,3 +238,63 @@ fn answers_to_originals_after_a_probe_are_no_evidence_of_loss() {
     let outcome = bench.sack_with(5, WINDOW, &[], &[0, 1, 2]).unwrap();
     assert!(outcome.repaired.is_empty() && outcome.acknowledgment.spurious == 0);
 }
+
+/// A whole flight is lost: the answer to the second probe tells it, and everything goes again.
+#[test]
+fn whole_flight_is_lost_when_the_probe_behind_an_answered_one_is_answered() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    for _ in 0..4 {
+        bench.send(1000);
+        bench.write_new();
+    }
+    bench.pass(40);
+    assert_eq!(bench.write_probe(), [(0, 1000, true)]);
+    bench.pass(20);
+    assert!(!bench.sack(1, &[]).unwrap().losses.any, "as from a peer that has paused");
+    assert_eq!(bench.write_probe(), [(1, 1000, true)]);
+    bench.pass(20);
+    assert!(bench.sack(2, &[]).unwrap().losses.any);
+    let lost: Vec<u32> = bench.write_lost().iter().map(|(tsn, ..)| *tsn).collect();
+    assert_eq!(lost, [2]);
+    assert!(bench.sender.has_lost());
+}
+
+/// A peer that has paused answers the originals: none of that tells of a loss, though probes were sent meanwhile.
+#[test]
+fn answers_to_originals_between_probes_are_no_evidence_of_loss() {
+    for (second, wait) in [(1, 1), (2, 20), (2, 1)] {
+        let mut bench = Bench::measured(Profile::Signalling);
+        for _ in 0..4 {
+            bench.send(1000);
+            bench.write_new();
+        }
+        bench.pass(50);
+        bench.write_probe();
+        bench.pass(1);
+        bench.sack(second, &[]).unwrap();
+        assert_eq!(bench.write_probe(), [(second, 1000, true)]);
+        bench.pass(wait);
+        for count in second + 1..=4 {
+            assert!(!bench.sack(count, &[]).unwrap().losses.any, "{second} {wait}");
+        }
+    }
+}
+
+/// What the probe behind an answered one carries may have been sent since: then it is a first probe of its own.
+#[test]
+fn probe_of_what_was_sent_later_is_a_first_one() {
+    let mut bench = Bench::measured(Profile::Signalling);
+    bench.send_apart(1, 40);
+    bench.write_probe();
+    bench.pass(1);
+    for _ in 0..3 {
+        bench.send(1000);
+        bench.write_new();
+    }
+    bench.pass(19);
+    bench.sack(1, &[]).unwrap();
+    bench.pass(30);
+    assert_eq!(bench.write_probe(), [(1, 1000, true)]);
+    bench.pass(20);
+    assert!(!bench.sack(2, &[]).unwrap().losses.any);
+}
