@@ -107,6 +107,28 @@ fn loss_is_repaired_at_the_next_acknowledgment_or_after_a_round_trip_and_a_quart
     }
 }
 
+/// No later chunk tells of it, and a packet in each round trip would restart T3-rtx for as long as there are packets.
+#[test]
+fn whole_flight_that_is_lost_goes_again_after_two_answered_probes() {
+    let mut pair = measured(Setup::signalling());
+    for number in 0..100 {
+        pair.send(End::Left, ordered(0, number, 1200));
+    }
+    pair.run_ms(1000);
+    let lost: Vec<u64> = (1..=40).collect();
+    pair.drop_next(End::Left, &lost);
+    let begun = pair.now_ms();
+    for number in 0..40 {
+        pair.send(End::Left, ordered(0, number, 1200));
+    }
+    pair.run_ms(1000);
+    let times: Vec<u64> = pair.read_times(End::Right)[110..].iter().map(|read| read - begun).collect();
+    assert_eq!(times[..3], [50, 70, 90]);
+    assert!(times[39] < 120, "{times:?}");
+    let path = pair.statistics(End::Left).paths[0];
+    assert_eq!((path.counters.probes, path.counters.timeouts), (2, 0));
+}
+
 #[test]
 fn lost_retransmission_is_found_like_any_other_loss() {
     let mut pair = measured(Setup::signalling());
