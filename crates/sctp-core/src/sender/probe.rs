@@ -6,7 +6,7 @@ use sctp_wire::{PacketWriter, Sack, Tsn};
 use virtual_time::Instant;
 
 use super::acknowledge::{DUPLICATES_HEARD, Delivered};
-use super::sent_chunk::{ChunkState, Sending};
+use super::sent_chunk::{ChunkState, Sending, SentChunk};
 use super::{SackOutcome, Sender, WindowProbe};
 use crate::config::LossDetection;
 use crate::path::{Path, PathSet};
@@ -22,9 +22,17 @@ pub(super) struct TailLossProbe {
     /// The time at which one of its chunks was acknowledged first; whether thanks to the probe shows a moment
     /// later, when duplicates are reported, or not.
     answered_at: Option<Instant>,
+    /// Nothing had been heard of the path for a while before it, or before those that it follows.
+    follows_silence: bool,
 }
 
 impl TailLossProbe {
+    /// Returns whether this chunk is the first that the peer did not have when it had what the probe carried, though it was
+    /// sent before.
+    fn leads_to(&self, tsn: Tsn, chunk: &SentChunk) -> bool {
+        self.answered_at.is_some() && self.highest.next() == tsn && chunk.sent_at <= self.sent_at
+    }
+
     pub(super) fn is_on(&self, path: PathIndex) -> bool {
         self.path == path
     }
@@ -73,8 +81,9 @@ impl Sender {
     /// Writes a tail-loss probe for `path` into a packet that goes out `on` a path: the overdue chunks with the lowest
     /// TSNs, as many as fit (RFC 8985 §7.3).
     ///
-    /// Where a whole flight was lost no answer to a first probe tells so, for a peer that had paused answers in the same way. The
-    /// probe that follows it tells: it is a retransmission like any other, by whose answer the rest of the flight is lost.
+    /// The answer to a first probe does not tell that a whole flight was lost: a peer that had paused may be answering the
+    /// originals. If it has what that probe carried and nothing behind it, the probe that follows is a retransmission like any
+    /// other, by whose answer the rest of the flight is lost; but not while answers come, however slowly: then a queue has grown.
     pub(crate) fn write_probe(
         &mut self,
         now: Instant,
@@ -86,8 +95,8 @@ impl Sender {
         let is_early = self.early_copy_at(path).is_some_and(|at| at <= now);
         let overdue =
             if is_early { Duration::ZERO } else { srtt + path.rto.min_rtt().unwrap_or_default() / 4 };
-        let answered = self.probes.iter().find(|probe| probe.is_on(path.index) && probe.answered_at.is_some());
-        let answered = answered.map(|probe| (probe.sent_at, probe.highest.next()));
+        let last = self.probes.iter().find(|probe| probe.is_on(path.index)).copied();
+        let mut follows_silence = self.rack.is_silent(now, path.index, srtt / 2);
         let (mut highest, mut lost_until) = (None, None);
         for index in 0..self.outstanding.len() {
             let Some(chunk) = self.outstanding.get(index) else { break };
@@ -100,12 +109,15 @@ impl Sender {
                 self.outstanding.mark_last_try(index);
                 continue;
             }
-            // The peer has what the last probe carried and nothing behind it: what was sent before that has not arrived.
             let tsn = self.outstanding.tsn_at(index);
-            if highest.is_none() {
-                lost_until = answered.filter(|(_, next)| tsn == *next).map(|(sent_at, _)| sent_at);
+            if highest.is_none()
+                && let Some(last) = last.filter(|last| last.leads_to(tsn, chunk))
+            {
+                follows_silence = last.follows_silence;
+                lost_until = follows_silence.then_some(last.sent_at);
             }
-            let is_lost = chunk.sending != Sending::Probe && lost_until.is_some_and(|until| chunk.sent_at <= until);
+            let is_lost =
+                chunk.sending != Sending::Probe && lost_until.is_some_and(|until| chunk.sent_at <= until);
             if self.write_again(now, on, index, writer).is_none() {
                 // Longer than the packets of that path, which may be narrower than the one it was cut for: counted as
                 // sent, or it would be due again at once and for ever. T3-rtx takes over.
@@ -127,7 +139,14 @@ impl Sender {
             self.rack.on_probe(path.index);
         }
         self.probes.retain(|probe| probe.path != path.index);
-        self.probes.push(TailLossProbe { path: path.index, sent_at: now, highest, answered_at: None });
+        let answered_at = None;
+        self.probes.push(TailLossProbe {
+            path: path.index,
+            sent_at: now,
+            highest,
+            answered_at,
+            follows_silence,
+        });
         true
     }
 

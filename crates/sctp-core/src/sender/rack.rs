@@ -3,9 +3,10 @@
 //! Pure bookkeeping per path: which of the delivered chunks was sent last, its round trip, how patient to be, how many
 //! probes went unanswered. The caller marks chunks and sends probes. Chunks of different paths never judge each other.
 //!
-//! Two departures from RFC 8985 §7, both for thin flows: a probe is due two round trips after the *oldest*
+//! Three departures from RFC 8985 §7, two of them for thin flows: a probe is due two round trips after the *oldest*
 //! unanswered transmission, not after the newest, and it carries the oldest chunks, which repairs the loss
-//! instead of only revealing it; and a probe that is lost is repeated with doubling until T3-rtx takes over.
+//! instead of only revealing it; a probe that is lost is repeated with doubling until T3-rtx takes over; and a probe that
+//! follows an answered one at once is evidence as any retransmission is, for the rest of a flight that was lost as a whole.
 
 use core::time::Duration;
 
@@ -164,6 +165,12 @@ impl Rack {
     /// Probes sent since a chunk of this path was last delivered.
     pub(crate) fn probes_unanswered(&self, path: PathIndex) -> u32 {
         self.paths.get(path).map_or(0, |state| state.probes_unanswered)
+    }
+
+    /// Returns whether no original of a path, of which some had been, was delivered for so long.
+    pub(super) fn is_silent(&self, now: Instant, path: PathIndex, time: Duration) -> bool {
+        let newest = self.paths.get(path).and_then(|state| state.newest);
+        newest.is_some_and(|newest| newest.sent_at + newest.rtt + time <= now)
     }
 
     fn path_mut(&mut self, path: PathIndex) -> &mut RackPath {

@@ -173,11 +173,12 @@ impl ThreadDriver {
 
     /// Takes in what has come, unless somebody drives: for calls that do not wait.
     pub(super) fn look(&self) {
+        let mut leaving = None;
         if let Some(mut seat) = self.take_seat() {
+            // Dropped behind the seat, also when a turn panics.
+            leaving.get_or_insert_with(|| Leaving(self));
             self.calls.fetch_add(1, Ordering::Relaxed);
             let _one = self.turn_or_stop(&mut seat, Some(Instant::now()));
-            drop(seat);
-            self.call_next();
         }
     }
 

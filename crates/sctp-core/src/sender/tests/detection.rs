@@ -239,44 +239,62 @@ fn answers_to_originals_after_a_probe_are_no_evidence_of_loss() {
     assert!(outcome.repaired.is_empty() && outcome.acknowledgment.spurious == 0);
 }
 
-/// A whole flight is lost: the answer to the second probe tells it, and everything goes again.
-#[test]
-fn whole_flight_is_lost_when_the_probe_behind_an_answered_one_is_answered() {
+/// Four chunks of a packet each in flight, and one acknowledged before.
+fn flight() -> Bench {
     let mut bench = Bench::measured(Profile::Signalling);
-    for _ in 0..4 {
+    let send = |bench: &mut Bench| {
         bench.send(1000);
         bench.write_new();
-    }
-    bench.pass(40);
-    assert_eq!(bench.write_probe(), [(0, 1000, true)]);
+    };
+    send(&mut bench);
     bench.pass(20);
-    assert!(!bench.sack(1, &[]).unwrap().losses.any, "as from a peer that has paused");
+    bench.sack(1, &[]).unwrap();
+    (0..4).for_each(|_| send(&mut bench));
+    bench
+}
+
+/// The answer to the second probe tells it, and everything goes again.
+#[test]
+fn whole_flight_is_lost_when_the_probe_behind_an_answered_one_is_answered() {
+    let mut bench = flight();
+    bench.pass(40);
     assert_eq!(bench.write_probe(), [(1, 1000, true)]);
     bench.pass(20);
-    assert!(bench.sack(2, &[]).unwrap().losses.any);
-    let lost: Vec<u32> = bench.write_lost().iter().map(|(tsn, ..)| *tsn).collect();
-    assert_eq!(lost, [2]);
-    assert!(bench.sender.has_lost());
+    assert!(!bench.sack(2, &[]).unwrap().losses.any, "as from a peer that has paused");
+    assert_eq!(bench.write_probe(), [(2, 1000, true)]);
+    bench.pass(20);
+    assert!(bench.sack(3, &[]).unwrap().losses.any);
+    assert_eq!([bench.write_lost(), bench.write_lost()], [[(3, 1000, true)], [(4, 1000, true)]]);
 }
 
 /// A peer that has paused answers the originals: none of that tells of a loss, though probes were sent meanwhile.
 #[test]
 fn answers_to_originals_between_probes_are_no_evidence_of_loss() {
-    for (second, wait) in [(1, 1), (2, 20), (2, 1)] {
-        let mut bench = Bench::measured(Profile::Signalling);
-        for _ in 0..4 {
-            bench.send(1000);
-            bench.write_new();
-        }
+    for (second, wait) in [(2, 1), (3, 20), (3, 1)] {
+        let mut bench = flight();
         bench.pass(50);
         bench.write_probe();
         bench.pass(1);
         bench.sack(second, &[]).unwrap();
         assert_eq!(bench.write_probe(), [(second, 1000, true)]);
         bench.pass(wait);
-        for count in second + 1..=4 {
+        for count in second + 1..=5 {
             assert!(!bench.sack(count, &[]).unwrap().losses.any, "{second} {wait}");
         }
+    }
+}
+
+/// The end of a queue that grows: packets leave it one by one, each later than a round trip was, and each is answered.
+#[test]
+fn answers_that_come_slowly_are_no_evidence_of_loss() {
+    let mut bench = flight();
+    bench.pass(32);
+    bench.sack(2, &[]).unwrap();
+    for next in 2..5 {
+        bench.pass(10);
+        assert_eq!(bench.write_probe(), [(next, 1000, true)]);
+        bench.pass(20);
+        assert!(!bench.sack(next + 1, &[]).unwrap().losses.any);
     }
 }
 
