@@ -239,24 +239,28 @@ fn answers_to_originals_after_a_probe_are_no_evidence_of_loss() {
     assert!(outcome.repaired.is_empty() && outcome.acknowledgment.spurious == 0);
 }
 
-/// Four chunks of a packet each in flight, and one acknowledged before.
-fn flight() -> Bench {
+/// One chunk was sent and acknowledged a round trip later.
+fn delivered() -> Bench {
     let mut bench = Bench::measured(Profile::Signalling);
-    let send = |bench: &mut Bench| {
-        bench.send(1000);
-        bench.write_new();
-    };
-    send(&mut bench);
+    send_packets(&mut bench, 1);
     bench.pass(20);
     bench.sack(1, &[]).unwrap();
-    (0..4).for_each(|_| send(&mut bench));
     bench
 }
 
-/// The answer to the second probe tells it, and everything goes again.
+/// Sends chunks of a packet each.
+fn send_packets(bench: &mut Bench, count: usize) {
+    for _ in 0..count {
+        bench.send(1000);
+        bench.write_new();
+    }
+}
+
+/// The answer to the second probe tells it, and everything behind goes again.
 #[test]
 fn whole_flight_is_lost_when_the_probe_behind_an_answered_one_is_answered() {
-    let mut bench = flight();
+    let mut bench = delivered();
+    send_packets(&mut bench, 4);
     bench.pass(40);
     assert_eq!(bench.write_probe(), [(1, 1000, true)]);
     bench.pass(20);
@@ -271,7 +275,8 @@ fn whole_flight_is_lost_when_the_probe_behind_an_answered_one_is_answered() {
 #[test]
 fn answers_to_originals_between_probes_are_no_evidence_of_loss() {
     for (second, wait) in [(2, 1), (3, 20), (3, 1)] {
-        let mut bench = flight();
+        let mut bench = delivered();
+        send_packets(&mut bench, 4);
         bench.pass(50);
         bench.write_probe();
         bench.pass(1);
@@ -287,7 +292,8 @@ fn answers_to_originals_between_probes_are_no_evidence_of_loss() {
 /// The end of a queue that grows: packets leave it one by one, each later than a round trip was, and each is answered.
 #[test]
 fn answers_that_come_slowly_are_no_evidence_of_loss() {
-    let mut bench = flight();
+    let mut bench = delivered();
+    send_packets(&mut bench, 4);
     bench.pass(32);
     bench.sack(2, &[]).unwrap();
     for next in 2..5 {
@@ -301,18 +307,16 @@ fn answers_that_come_slowly_are_no_evidence_of_loss() {
 /// What the probe behind an answered one carries may have been sent since: then it is a first probe of its own.
 #[test]
 fn probe_of_what_was_sent_later_is_a_first_one() {
-    let mut bench = Bench::measured(Profile::Signalling);
-    bench.send_apart(1, 40);
-    bench.write_probe();
-    bench.pass(1);
-    for _ in 0..3 {
-        bench.send(1000);
-        bench.write_new();
-    }
-    bench.pass(19);
-    bench.sack(1, &[]).unwrap();
-    bench.pass(30);
+    let mut bench = delivered();
+    send_packets(&mut bench, 1);
+    bench.pass(40);
     assert_eq!(bench.write_probe(), [(1, 1000, true)]);
+    bench.pass(1);
+    send_packets(&mut bench, 3);
+    bench.pass(19);
+    bench.sack(2, &[]).unwrap();
+    bench.pass(30);
+    assert_eq!(bench.write_probe(), [(2, 1000, true)]);
     bench.pass(20);
-    assert!(!bench.sack(2, &[]).unwrap().losses.any);
+    assert!(!bench.sack(3, &[]).unwrap().losses.any);
 }
