@@ -421,8 +421,9 @@ impl Outstanding {
         self.note_again(path, index, now);
     }
 
-    /// What was sent before the last probe of this chunk did not arrive: an acknowledgment answers the probe.
-    pub(super) fn note_lost_before(&mut self, index: usize) {
+    /// The probe that this chunk was just sent as repeats what was lost: an acknowledgment answers the probe, as it would any other
+    /// retransmission.
+    pub(super) fn note_retransmission(&mut self, index: usize) {
         if let Some(chunk) = self.chunks.get_mut(index) {
             chunk.sending = Sending::Again;
         }

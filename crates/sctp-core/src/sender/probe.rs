@@ -6,7 +6,7 @@ use sctp_wire::{PacketWriter, Sack, Tsn};
 use virtual_time::Instant;
 
 use super::acknowledge::{DUPLICATES_HEARD, Delivered};
-use super::sent_chunk::{ChunkState, Sending, SentChunk};
+use super::sent_chunk::{ChunkState, SentChunk};
 use super::{SackOutcome, Sender, WindowProbe};
 use crate::config::LossDetection;
 use crate::path::{Path, PathSet};
@@ -116,8 +116,7 @@ impl Sender {
                 follows_silence = last.follows_silence;
                 lost_until = follows_silence.then_some(last.sent_at);
             }
-            let is_lost =
-                chunk.sending != Sending::Probe && lost_until.is_some_and(|until| chunk.sent_at <= until);
+            let is_lost = lost_until.is_some_and(|until| chunk.sent_at <= until);
             if self.write_again(now, on, index, writer).is_none() {
                 // Longer than the packets of that path, which may be narrower than the one it was cut for: counted as
                 // sent, or it would be due again at once and for ever. T3-rtx takes over.
@@ -127,7 +126,7 @@ impl Sender {
                 break;
             }
             if is_lost {
-                self.outstanding.note_lost_before(index);
+                self.outstanding.note_retransmission(index);
             }
             self.statistics.note().probe_chunks += 1;
             highest = Some(tsn);

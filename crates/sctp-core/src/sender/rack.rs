@@ -167,7 +167,7 @@ impl Rack {
         self.paths.get(path).map_or(0, |state| state.probes_unanswered)
     }
 
-    /// Returns whether no original of a path, of which some had been, was delivered for so long.
+    /// Returns whether the last time that an original of a path was delivered is so long ago; false if none ever was.
     pub(super) fn is_silent(&self, now: Instant, path: PathIndex, time: Duration) -> bool {
         let newest = self.paths.get(path).and_then(|state| state.newest);
         newest.is_some_and(|newest| newest.sent_at + newest.rtt + time <= now)
