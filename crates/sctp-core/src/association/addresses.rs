@@ -128,10 +128,15 @@ impl Association {
         self.after_input(now);
     }
 
-    /// Takes in an ASCONF that is authenticated.
-    pub(super) fn on_asconf(&mut self, now: Instant, source: Destination, asconf: &Asconf<'_>) {
+    /// Takes in an ASCONF that is authenticated, from an address of the peer.
+    pub(super) fn on_asconf(&mut self, now: Instant, path: PathIndex, asconf: &Asconf<'_>) {
+        self.take_asconf(now, (self.outbound.paths.path(path).destination, None), asconf);
+    }
+
+    /// Takes in an ASCONF that is authenticated and came from there, to this address of this host if that is known.
+    fn take_asconf(&mut self, now: Instant, way: (Destination, Option<IpAddr>), asconf: &Asconf<'_>) {
         let (session, outbound, inbound) = (&mut self.session, &mut self.outbound, &mut self.inbound);
-        self.addresses.on_asconf((now, source), asconf, session, outbound, inbound);
+        self.addresses.on_asconf(now, way, asconf, session, outbound, inbound);
     }
 
     pub(super) fn on_asconf_ack(&mut self, now: Instant, path: PathIndex, ack: &AsconfAck<'_>) {
@@ -172,7 +177,7 @@ impl Association {
                 Admission::RestDiscarded => break,
             }
             if let Chunk::Asconf(asconf) = chunk {
-                self.on_asconf(now, datagram.source, &asconf);
+                self.take_asconf(now, (datagram.source, datagram.local), &asconf);
             }
         }
         self.after_input(now);

@@ -1,11 +1,12 @@
 //! Control chunks that wait for a packet.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 use sctp_wire::{ChunkBuf, ChunkType, Full, PacketWriter, VerificationTag};
 
 use crate::path::Way;
-use crate::transmit::PathIndex;
+use crate::transmit::{Destination, PathIndex, Transmit};
 
 /// How a control chunk travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,28 @@ pub(crate) enum Bundling {
     Alone,
     /// As [`Alone`](Self::Alone), and the packet takes this way whatever its path says.
     AloneBy(Way),
+    /// As [`Alone`](Self::Alone), and the packet goes to an address that no path leads to, from this one of this host if it is
+    /// known.
+    AloneTo { destination: Destination, local: Option<IpAddr> },
+}
+
+impl Bundling {
+    /// Sends a packet of a path where this chunk of it is to go.
+    #[inline]
+    pub(crate) fn direct(self, transmit: &mut Transmit) {
+        match self {
+            Self::Bundled | Self::Alone => {}
+            Self::AloneBy(way) => {
+                transmit.source = way.local.or(transmit.source);
+                transmit.destination.encapsulation = way.encapsulation;
+            }
+            Self::AloneTo { destination, local } => {
+                let of_its_kind = |source: &IpAddr| source.is_ipv4() == destination.address.is_ipv4();
+                transmit.source = local.or(transmit.source).filter(of_its_kind);
+                transmit.destination = destination;
+            }
+        }
+    }
 }
 
 /// A chunk that is written from the association when its packet is.

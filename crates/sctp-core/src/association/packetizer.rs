@@ -138,10 +138,7 @@ impl Association {
             self.outbound.on_data_packet(now, path, writer.len(), data.any);
         }
         let mut transmit = self.finish_packet(&envelope, writer);
-        if let Bundling::AloneBy(way) = written {
-            transmit.source = way.local.or(transmit.source);
-            transmit.destination.encapsulation = way.encapsulation;
-        }
+        written.direct(&mut transmit);
         each(transmit);
         let mut followers = 0;
         // Nothing but new data can be due behind a packet of it until something else comes in.

@@ -29,7 +29,7 @@ use crate::net::End;
 
 /// Sequences that broke a law once, and how. They run first. What was found before an operation was added is a test of
 /// its own: the same seed now gives another sequence.
-const KEPT_SEEDS: [(Repertoire, u64, &str); 28] = [
+const KEPT_SEEDS: [(Repertoire, u64, &str); 29] = [
     (Repertoire::Plain, 83_480, "an end reboots and gives up while its former COOKIE ECHO is on its way"),
     (
         Repertoire::Plain,
@@ -102,6 +102,11 @@ const KEPT_SEEDS: [(Repertoire, u64, &str); 28] = [
     (Repertoire::Moving, 370_159, "likewise"),
     (Repertoire::Moving, 326_698, "a send buffer that grows with the window held more than the law said"),
     (Repertoire::Moving, 367_471, "likewise"),
+    (
+        Repertoire::Moving,
+        233_517,
+        "an address could not be added behind a deletion whose answer went to one that its asker had lost",
+    ),
 ];
 
 /// How many sequences of each kind: what takes some seconds in a debug build.

@@ -9,6 +9,7 @@ use virtual_time::Instant;
 use super::DynamicAddresses;
 use super::request::AsconfAnswer;
 use crate::association::LocalAddresses;
+use crate::association::control::Bundling;
 use crate::association::inbound::Inbound;
 use crate::association::outbound::Outbound;
 use crate::association::session::Session;
@@ -328,10 +329,12 @@ fn push(now: Instant, path: PathIndex, chunk: ChunkBuf, session: &mut Session, o
 
 /// What the peer asks for.
 impl DynamicAddresses {
-    /// Takes in an ASCONF that is authenticated (E1 to E7). The answer goes to where it came from.
+    /// Takes in an ASCONF that is authenticated (E1 to E7), which came from there to this address of this host, if that is known. The
+    /// answer goes back the same way.
     pub(in crate::association) fn on_asconf(
         &mut self,
-        (now, source): (Instant, Destination),
+        now: Instant,
+        (source, local): (Destination, Option<IpAddr>),
         asconf: &Asconf<'_>,
         session: &mut Session,
         outbound: &mut Outbound,
@@ -353,15 +356,15 @@ impl DynamicAddresses {
                 outbound.ask_anew_if_failed(now, path, session);
             }
         }
-        // A source that was not granted has no path, and may be anybody's: the peer hears at an address that it has. Else it
-        // would ask for ever, from one that it deleted before.
-        let from = outbound.paths.by_address(source.address);
-        let path = from.unwrap_or_else(|| outbound.paths.for_data());
+        let Some(path) = outbound.paths.by_address(source.address) else {
+            // E6: whoever asked hears only there, perhaps, since its other addresses may be those that it has lost.
+            let elsewhere = (outbound.paths.for_data(), session.tag_of_peer());
+            let bundling = Bundling::AloneTo { destination: source, local };
+            return outbound.queue(elsewhere, bundling, session, Ok(answer));
+        };
         outbound.push_on(path, session, Ok(answer));
-        if let Some(path) = from {
-            outbound.verify(now, path, session);
-        }
-        if is_elsewhere && let Some(path) = from {
+        outbound.verify(now, path, session);
+        if is_elsewhere {
             self.ask_at(now, path, session, outbound);
         }
     }
