@@ -70,8 +70,6 @@ enum Task {
     Rfcs,
     /// Write the table of RFCs into README.md
     RfcTable,
-    /// docs/conformance.md says what the cases of interop/conformance give, and all of them pass
-    Conformance,
     /// Write the table docs/conformance.md
     ConformanceTable,
     /// Files, functions and structs stay readable
@@ -95,7 +93,7 @@ enum Task {
 }
 
 /// Cheap checks first, so that a mistake shows before the compiler has run.
-const ALL: [Task; 13] = [
+const ALL: [Task; 12] = [
     Task::Fmt,
     Task::Layers,
     Task::Reasons,
@@ -107,7 +105,6 @@ const ALL: [Task; 13] = [
     Task::Typos,
     Task::Deny,
     Task::Clippy,
-    Task::Conformance,
     Task::Docs,
 ];
 
@@ -170,7 +167,6 @@ fn look(task: Task, workspace: &Workspace, sources: &Sources) -> Result<Vec<Find
         Task::Reasons => reasons::check(sources),
         Task::Rfcs => rfcs::check(sources),
         Task::RfcTable => rfcs::write(&workspace.root, sources),
-        Task::Conformance => conformance::check(&workspace.root, sources)?,
         Task::ConformanceTable => conformance::write(&workspace.root)?,
         Task::Sizes => sizes::check(sources),
         Task::Phrases => [phrases::check(sources), comments::check(sources)].concat(),

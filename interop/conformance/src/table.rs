@@ -163,7 +163,7 @@ fn result(case: &Case) -> &'static str {
 const HEAD: &str = "\
 # RFC 9260, packet by packet
 
-Written by `cargo xtask conformance-table` from what the cases give; `cargo xtask check` compares it. Each MUST, MUST NOT, SHOULD, SHOULD NOT,
+Written by `cargo xtask conformance-table` from what the cases give; `cargo test -p conformance` compares it. Each MUST, MUST NOT, SHOULD, SHOULD NOT,
 SHALL and RECOMMENDED of §§3, 5, 6, 8 and 9 of RFC 9260 is an entry of [interop/conformance](../interop/conformance/requirements), in our
 words, with what judges it: a case, a rule for every packet, or the reason why no packet can. A case is a script in
 [interop/conformance](../interop/conformance/src/cases): a peer that says a packet, and hears what has to come. The same scripts
