@@ -117,7 +117,7 @@ impl<M: Iterator<Item = Message>> Stack for Headway<M> {
     }
 
     fn due(&self) -> Option<Instant> {
-        self.endpoint.poll_timeout().map(|due| self.epoch + due.since(virtual_time::Instant::EPOCH))
+        self.endpoint.next_timeout().map(|due| self.epoch + due.since(virtual_time::Instant::EPOCH))
     }
 
     fn on_time(&mut self, now: Instant) {
