@@ -40,6 +40,11 @@ impl Rng {
         Self::new(&self.octets())
     }
 
+    /// Creates a stream beside this one, which draws what it would have drawn without it.
+    pub(crate) fn beside(&self) -> Self {
+        Self::new(&split_first(block(&self.key, BESIDE)))
+    }
+
     /// Creates the source of random numbers of an association.
     pub(crate) fn nonces(&mut self) -> Nonces {
         Nonces { key: self.octets(), first: self.u64(), drawn: 0 }
@@ -166,6 +171,7 @@ const BLOCK_BYTES: usize = 64;
 /// Places that counting does not reach.
 const TIE_TAG: u64 = u64::MAX;
 const RENEWAL: u64 = u64::MAX - 1;
+const BESIDE: u64 = u64::MAX - 2;
 
 #[cfg(test)]
 mod tests {
@@ -189,14 +195,14 @@ mod tests {
     fn streams_that_were_split_off_share_no_number() {
         let mut rng = Rng::new(&[7; 32]);
         let (mut one, mut other, mut nonces) = (rng.split(), rng.split(), rng.nonces());
-        let mut renewed = nonces.renewed();
+        let (mut renewed, mut beside) = (nonces.renewed(), rng.beside());
         let mut numbers = vec![nonces.tie_tag(), renewed.tie_tag()];
         for _ in 0..100 {
-            numbers.extend([rng.u64(), one.u64(), other.u64(), nonces.u64(), renewed.u64()]);
+            numbers.extend([rng.u64(), one.u64(), other.u64(), nonces.u64(), renewed.u64(), beside.u64()]);
         }
         numbers.sort_unstable();
         numbers.dedup();
-        assert_eq!(numbers.len(), 502);
+        assert_eq!(numbers.len(), 602);
     }
 
     /// RFC 7693 §2.9: the key is a block of its own, and what follows is hashed behind it.

@@ -4,60 +4,29 @@
 //! address where the tag cannot tell: INIT, reflected tags (RFC 9260 §8.5.1). Two clients behind one NAT may have the
 //! same address and SCTP port; then the UDP port tells them apart (RFC 6951 §5.1).
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use sctp_wire::{Chunk, ChunkType, Packet, SctpPort, TagOrigin, VerificationTag};
 use smallvec::SmallVec;
 
+use super::peer_hash::{PeerHash, PeerKey};
+use super::slot_table::SlotTable;
 use super::table::AssociationTable;
 use super::tags::TagTable;
 use crate::association::{Association, StateCookie};
 use crate::event::AssociationState;
 use crate::path::address::is_usable;
-use crate::transmit::{Datagram, Destination, Encapsulation, PathIndex};
+use crate::transmit::{Datagram, Destination, PathIndex};
 
-/// The place of a peer: address, UDP port if encapsulated, SCTP port, as numbers that are quick to compare.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct PeerKey {
-    low: u64,
-    high: u64,
-    /// Family, carrier and ports.
-    rest: u64,
-}
-
-impl PeerKey {
-    fn new(Destination { address, encapsulation }: Destination, port: SctpPort) -> Self {
-        let (family, high, low) = match address {
-            IpAddr::V4(v4) => (4, 0, u64::from(v4.to_bits())),
-            IpAddr::V6(v6) => {
-                let [high, low] = halves(v6.to_bits());
-                (6, high, low)
-            }
-        };
-        let (carrier, udp) = match encapsulation {
-            Encapsulation::Ip => (0, 0),
-            Encapsulation::Udp { port } => (1, port),
-            Encapsulation::Datagrams => (2, 0),
-        };
-        let ports = (u64::from(udp) << 16) | u64::from(port.get());
-        Self { low, high, rest: (family << 40) | (carrier << 32) | ports }
-    }
-}
-
-fn halves(bits: u128) -> [u64; 2] {
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = bits.to_be_bytes();
-    [[a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]].map(u64::from_be_bytes)
-}
-
-/// The lookup tables. What is found by addresses, which peers choose, stands in an ordered map: there is no hash to flood.
-#[derive(Default)]
+/// The lookup tables.
 pub(super) struct Demux {
     by_tag: TagTable,
-    by_peer: BTreeMap<PeerKey, usize>,
+    hash: PeerHash,
+    /// The associations by the hashes of their peers, of which `entered` says where they are.
+    by_peer: SlotTable,
     /// The associations whose peer has not been heard at any address that it has left itself, by the one in use. Only packets that return
     /// the peer's tag are found by it: to whom the address belongs is not known.
-    by_unconfirmed: BTreeMap<PeerKey, usize>,
+    by_unconfirmed: SlotTable,
     /// The entries of associations, by slot.
     entered: Vec<Option<Entered>>,
 }
@@ -90,6 +59,11 @@ pub(super) enum Lookup {
 }
 
 impl Demux {
+    pub(super) fn new(hash: PeerHash) -> Self {
+        let (by_peer, by_unconfirmed) = (SlotTable::default(), SlotTable::default());
+        Self { by_tag: TagTable::default(), hash, by_peer, by_unconfirmed, entered: Vec::new() }
+    }
+
     /// Enters an association, or what became of it. Only addresses at which the peer has shown to be are entered: what a
     /// peer merely lists must not lock out its owner (RFC 5062 §2).
     pub(super) fn insert(&mut self, slot: usize, association: &Association) {
@@ -104,16 +78,19 @@ impl Demux {
             peers.push(key(paths.path(paths.for_data()).destination));
         }
         self.by_tag.insert(tag, slot);
-        for key in &peers {
-            self.peers(has_confirmed).entry(*key).or_insert(slot);
-        }
         if self.entered.len() <= slot {
             self.entered.resize_with(slot + 1, || None);
+        }
+        for key in &peers {
+            if self.by_key(key, has_confirmed).is_none() {
+                let hash = self.hash.of(key);
+                self.peers(has_confirmed).insert(hash, slot);
+            }
         }
         self.entered[slot] = Some(Entered { tag, peers, has_confirmed });
     }
 
-    fn peers(&mut self, are_confirmed: bool) -> &mut BTreeMap<PeerKey, usize> {
+    fn peers(&mut self, are_confirmed: bool) -> &mut SlotTable {
         if are_confirmed { &mut self.by_peer } else { &mut self.by_unconfirmed }
     }
 
@@ -123,11 +100,9 @@ impl Demux {
         if self.by_tag.get(entered.tag) == Some(slot) {
             self.by_tag.remove(entered.tag);
         }
-        let peers = self.peers(entered.has_confirmed);
-        for key in entered.peers {
-            if peers.get(&key) == Some(&slot) {
-                peers.remove(&key);
-            }
+        for key in &entered.peers {
+            let hash = self.hash.of(key);
+            self.peers(entered.has_confirmed).remove(hash, |other| other == slot);
         }
         Removal::Now
     }
@@ -138,7 +113,13 @@ impl Demux {
     }
 
     pub(super) fn by_peer(&self, destination: Destination, port: SctpPort) -> Option<usize> {
-        self.by_peer.get(&PeerKey::new(destination, port)).copied()
+        self.by_key(&PeerKey::new(destination, port), true)
+    }
+
+    fn by_key(&self, key: &PeerKey, is_confirmed: bool) -> Option<usize> {
+        let table = if is_confirmed { &self.by_peer } else { &self.by_unconfirmed };
+        let is_there = |entered: &Entered| entered.peers.contains(key);
+        table.find(self.hash.of(key), |slot| self.entered[slot].as_ref().is_some_and(is_there))
     }
 
     /// Returns the associations with a peer at any address but `source` that is listed there (RFC 9260 §5.1.2
@@ -183,7 +164,7 @@ impl AssociationTable {
     /// Returns the association whose peer has left itself this address alone, which it has not shown to be its own, and whose tag
     /// the packet returns: what no longer knows it answers so (RFC 9260 §8.4, §8.5.1 (C)).
     fn unconfirmed_with_peer_tag(&self, source: Destination, packet: &Packet<'_>) -> Option<usize> {
-        let slot = *self.demux.by_unconfirmed.get(&PeerKey::new(source, packet.source_port))?;
+        let slot = self.demux.by_key(&PeerKey::new(source, packet.source_port), false)?;
         self.has_peer_tag(slot, packet.verification_tag).then_some(slot)
     }
 

@@ -5,7 +5,7 @@
 //! | `arrival` | packets, from their octets to the association |
 //! | `calls` | what users ask of associations |
 //! | `table` | the associations, and what is known of each: who has something to do, and when |
-//! | `demux`, `tags` | which association a packet belongs to |
+//! | `demux`, `tags`, `peer_hash`, `slot_table` | which association a packet belongs to |
 //! | `incoming` | INIT and COOKIE ECHO, before and beside associations |
 //! | `newcomers` | peers about whom the user has not decided yet |
 //! | `init_limiter` | how many INITs a source may send |
@@ -32,8 +32,10 @@ mod keys;
 mod memory;
 mod newcomers;
 mod ootb;
+mod peer_hash;
 mod presence;
 mod shared;
+mod slot_table;
 mod slots;
 mod spent;
 mod streams;
@@ -58,6 +60,7 @@ use self::incoming::StatelessReply;
 use self::init_limiter::InitLimiter;
 use self::memory::ReceiveMemory;
 use self::newcomers::Newcomers;
+use self::peer_hash::PeerHash;
 use self::presence::Presence;
 use self::shared::SharedConfigs;
 use self::table::{AssociationTable, EntryStanding};
@@ -149,10 +152,10 @@ impl Endpoint {
             locals,
             shared: SharedConfigs::new(&config.association, spare_blocks),
             config,
+            table: AssociationTable::new(memory, PeerHash::new(&mut rng.beside())),
             rng,
             cookies,
             sources,
-            table: AssociationTable::new(memory),
             last_header: KnownHeader::default(),
             answers: VecDeque::new(),
             statistics: EndpointStatistics::default(),

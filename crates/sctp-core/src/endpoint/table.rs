@@ -8,6 +8,7 @@ use super::deadlines::{Deadlines, SlotKey};
 use super::demux::{Demux, Removal};
 use super::init_limiter::Network;
 use super::memory::ReceiveMemory;
+use super::peer_hash::PeerHash;
 use super::slots::Slots;
 use super::turns::{Turns, is_in, waits_in};
 use crate::association::{Association, Watched};
@@ -80,11 +81,11 @@ pub(super) enum EntryStanding {
 }
 
 impl AssociationTable {
-    pub(super) fn new(memory: ReceiveMemory) -> Self {
+    pub(super) fn new(memory: ReceiveMemory, hash: PeerHash) -> Self {
         Self {
             associations: Slots::default(),
             memory,
-            demux: Demux::default(),
+            demux: Demux::new(hash),
             deadlines: Deadlines::default(),
             turns: Turns::default(),
             generation: 0,
