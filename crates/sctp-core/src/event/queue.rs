@@ -13,7 +13,7 @@
 use core::mem::size_of;
 use std::collections::VecDeque;
 
-use super::Event;
+use super::{Event, Origin};
 use crate::allocation::allocated_bytes;
 use crate::config::{Buffers, EventGroup, EventLimit, EventMask};
 use crate::message::Message;
@@ -50,7 +50,7 @@ pub struct EventQueue {
     /// The events that happen all the time, in this order, as long as nothing else waits.
     frequent: [Option<Frequent>; 2],
     /// News before these, as long as nothing else waits: most associations are up or over, and no more.
-    alone: Option<Box<Event>>,
+    alone: Option<Alone>,
     /// Exists while anything else waits: mostly nothing does, and associations are many.
     waiting: Option<Box<WaitingEvents>>,
     dropped: Seldom<EventCounters>,
@@ -90,6 +90,32 @@ impl Frequent {
         match self {
             Self::MessageReady => Event::MessageReady,
             Self::SenderDry => Event::SenderDry,
+        }
+    }
+}
+
+/// News that wait for themselves. That an association is up, all of them tell: it takes no memory elsewhere.
+#[derive(Debug)]
+enum Alone {
+    Up { outbound_streams: u16, inbound_streams: u16, origin: Origin },
+    Other(Box<Event>),
+}
+
+impl Alone {
+    fn new(event: Event) -> Self {
+        if let Event::CommunicationUp { outbound_streams, inbound_streams, origin } = event {
+            Self::Up { outbound_streams, inbound_streams, origin }
+        } else {
+            Self::Other(Box::new(event))
+        }
+    }
+
+    fn event(self) -> Event {
+        match self {
+            Self::Up { outbound_streams, inbound_streams, origin } => {
+                Event::CommunicationUp { outbound_streams, inbound_streams, origin }
+            }
+            Self::Other(event) => *event,
         }
     }
 }
@@ -209,14 +235,14 @@ impl EventQueue {
             return false;
         }
         if self.is_empty() && kind(&event) == EventClass::News {
-            self.alone = Some(Box::new(event));
+            self.alone = Some(Alone::new(event));
             return true;
         }
         let waiting = self.waiting.get_or_insert_default();
         if let Some(alone) = self.alone.take() {
             // This one and the one that comes are mostly all there will be.
             waiting.news.reserve_exact(2);
-            let _first = waiting.push_news(*alone);
+            let _first = waiting.push_news(alone.event());
         }
         for before in core::mem::take(&mut self.frequent).into_iter().flatten() {
             let _first = waiting.push_state(before.event());
@@ -251,7 +277,7 @@ impl EventQueue {
     pub fn pop(&mut self) -> Option<Event> {
         if self.waiting.is_none() {
             if let Some(alone) = self.alone.take() {
-                return Some(*alone);
+                return Some(alone.event());
             }
             let [first, second] = core::mem::take(&mut self.frequent);
             self.frequent = [second, None];
