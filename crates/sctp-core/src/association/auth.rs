@@ -12,9 +12,9 @@ mod key;
 #[cfg(test)]
 mod tests;
 
-use sctp_wire::{Auth, AuthPolicy, Chunk, ChunkSet, ChunkType, HmacAlgorithm, HmacId, SharedKeyId};
+use sctp_wire::{Auth, AuthPolicy, Chunk, ChunkType, HmacAlgorithm, HmacId, SharedKeyId};
 
-pub(crate) use self::announcement::{Announcement, Found, KeyMaterial, WrongRandomLength};
+pub(crate) use self::announcement::{AnnouncedLists, Announcement, Found, KeyMaterial, WrongRandomLength};
 use self::key::{Keyed, association_key};
 use crate::config::AuthKeys;
 use crate::seldom::Seldom;
@@ -23,22 +23,24 @@ use crate::stats::AuthenticationStatistics;
 /// Authentication of one association.
 #[derive(Debug, Default)]
 pub(crate) struct Authentication {
-    /// The announcement of this side, until it is part of what is agreed; `None` with the extension off.
-    ours: Option<Box<Announcement>>,
-    agreed: Option<Box<AgreedAuth>>,
+    /// What was announced; `None` with the extension off.
+    announced: Option<Box<Announced>>,
     /// The authenticity of the packet that is looked at.
     authenticity: Authenticity,
     pub(crate) statistics: Seldom<AuthenticationStatistics>,
 }
 
+/// The announcement of this side, and what came of it.
+#[derive(Debug)]
+struct Announced {
+    ours: Announcement,
+    agreed: Option<AgreedAuth>,
+}
+
 /// The keys and rules that exist once both sides have announced.
 #[derive(Debug)]
 struct AgreedAuth {
-    material: KeyMaterial,
-    /// The chunks that this side takes authenticated only.
-    demanded: ChunkSet,
-    /// The chunks that the peer takes authenticated only.
-    owed: ChunkSet,
+    peer: Announcement,
     /// How we sign: the peer's first HMAC that we know.
     hmac: HmacAlgorithm,
     /// The key the peer signed with last; at first it is expected to use ours.
@@ -84,47 +86,43 @@ pub(super) enum Admission {
 
 impl Authentication {
     pub(crate) fn new(ours: Option<Announcement>) -> Self {
-        Self { ours: ours.map(Box::new), ..Self::default() }
+        let announced = ours.map(|ours| Box::new(Announced { ours, agreed: None }));
+        Self { announced, ..Self::default() }
     }
 
     /// Creates the state with what a state cookie holds of the agreement.
-    pub(crate) fn agreed(material: Option<&KeyMaterial>, keys: &AuthKeys) -> Self {
-        let mut authentication = Self::default();
-        authentication.agree_on(material.cloned(), keys);
-        authentication
+    pub(crate) fn agreed(material: Option<KeyMaterial>, keys: &AuthKeys) -> Self {
+        let announced = material.map(|KeyMaterial { ours, peer }| {
+            Box::new(Announced { ours, agreed: AgreedAuth::new(peer, keys) })
+        });
+        Self { announced, ..Self::default() }
     }
 
     /// Returns what we announce, the same for as long as our tag is (RFC 4895 §6.1).
     pub(crate) fn ours(&self) -> Option<&Announcement> {
-        let agreed = self.agreed.as_ref().map(|agreed| &agreed.material.ours);
-        agreed.or(self.ours.as_deref())
+        self.announced.as_ref().map(|announced| &announced.ours)
     }
 
+    #[inline]
+    fn terms(&self) -> Option<&AgreedAuth> {
+        self.announced.as_ref()?.agreed.as_ref()
+    }
+
+    #[inline]
     pub(crate) fn is_agreed(&self) -> bool {
-        self.agreed.is_some()
+        self.terms().is_some()
     }
 
     /// The peer has announced, or does no authentication.
     pub(crate) fn agree(&mut self, peer: Option<Announcement>, keys: &AuthKeys) {
-        let before = self.agreed.take().map(|agreed| agreed.material.ours);
-        let ours = before.or_else(|| self.ours.take().map(|ours| *ours));
-        match (ours, peer) {
-            (Some(ours), Some(peer)) => self.agree_on(Some(KeyMaterial { ours, peer }), keys),
-            (ours, _) => self.ours = ours.map(Box::new),
-        }
-    }
-
-    fn agree_on(&mut self, material: Option<KeyMaterial>, keys: &AuthKeys) {
-        let Some(material) = material else { return };
-        match material.peer.preferred_hmac() {
-            Some(hmac) => self.agreed = Some(Box::new(AgreedAuth::new(material, hmac, keys))),
-            None => self.ours = Some(Box::new(material.ours)),
+        if let Some(announced) = &mut self.announced {
+            announced.agreed = peer.and_then(|peer| AgreedAuth::new(peer, keys));
         }
     }
 
     /// Keys have changed: nothing is kept that was made from the old ones.
     pub(crate) fn on_keys_changed(&mut self) {
-        if let Some(agreed) = &mut self.agreed {
+        if let Some(agreed) = self.announced.as_mut().and_then(|announced| announced.agreed.as_mut()) {
             agreed.derived.clear();
         }
     }
@@ -143,7 +141,8 @@ impl Authentication {
 
     /// Returns whether this chunk must come authenticated.
     pub(crate) fn demands(&self, kind: ChunkType) -> bool {
-        self.agreed.as_ref().is_some_and(|agreed| agreed.demanded.contains(kind))
+        let announced = self.announced.as_ref().filter(|announced| announced.agreed.is_some());
+        announced.is_some_and(|announced| announced.ours.accepted_authenticated_only().contains(kind))
     }
 
     /// Returns whether a chunk of this kind may come as the one that is looked at does.
@@ -154,11 +153,12 @@ impl Authentication {
 
     /// Returns how packets to the peer are signed; `None` if it wants nothing authenticated.
     pub(crate) fn policy(&self, keys: &AuthKeys) -> Option<AuthPolicy> {
-        let agreed = self.agreed.as_ref()?;
-        if agreed.owed.is_empty() {
+        let agreed = self.terms()?;
+        let owed = agreed.peer.accepted_authenticated_only();
+        if owed.is_empty() {
             return None;
         }
-        Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks: agreed.owed })
+        Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks: *owed })
     }
 
     /// Returns the number of octets of each packet with data that its AUTH chunk takes.
@@ -169,9 +169,10 @@ impl Authentication {
 
     /// Fills in the HMAC of a packet, by the active key.
     pub(crate) fn sign(&mut self, keys: &AuthKeys, octets: &[u8], hmac: &mut [u8]) {
-        let Some(agreed) = &mut self.agreed else { return };
+        let Some(announced) = &mut self.announced else { return };
+        let Some(agreed) = &mut announced.agreed else { return };
         let algorithm = agreed.hmac;
-        if let Some(keyed) = agreed.keyed(keys, keys.active(), algorithm) {
+        if let Some(keyed) = agreed.keyed(&announced.ours, keys, keys.active(), algorithm) {
             keyed.sign(octets, hmac);
             self.statistics.note().packets_signed += 1;
         }
@@ -210,8 +211,10 @@ impl Authentication {
 
     /// Looks at an AUTH chunk (RFC 4895 §6.3).
     pub(crate) fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> AuthVerdict {
-        let verdict =
-            self.agreed.as_mut().map_or(AuthVerdict::UnknownKey, |agreed| agreed.verify(keys, auth));
+        let verdict = match self.announced.as_deref_mut() {
+            Some(Announced { ours, agreed: Some(agreed) }) => agreed.verify(ours, keys, auth),
+            Some(Announced { agreed: None, .. }) | None => AuthVerdict::UnknownKey,
+        };
         let statistics = self.statistics.note();
         *match verdict {
             AuthVerdict::Authentic | AuthVerdict::AuthenticByNewKey(_) => &mut statistics.verified,
@@ -224,19 +227,17 @@ impl Authentication {
 }
 
 impl AgreedAuth {
-    fn new(material: KeyMaterial, hmac: HmacAlgorithm, keys: &AuthKeys) -> Self {
-        let demanded = material.ours.accepted_authenticated_only();
-        let owed = material.peer.accepted_authenticated_only();
-        Self { demanded, owed, hmac, peer_key: keys.active(), derived: Vec::new(), material }
+    /// Creates what follows from the peer's announcement; `None` if we know none of its HMACs.
+    fn new(peer: Announcement, keys: &AuthKeys) -> Option<Self> {
+        let hmac = peer.preferred_hmac()?;
+        Some(Self { peer, hmac, peer_key: keys.active(), derived: Vec::new() })
     }
 
-    fn verify(&mut self, keys: &AuthKeys, auth: &Auth<'_>) -> AuthVerdict {
-        let Some(algorithm) =
-            HmacAlgorithm::of(auth.hmac_id).filter(|_| self.material.ours.lists(auth.hmac_id))
-        else {
+    fn verify(&mut self, ours: &Announcement, keys: &AuthKeys, auth: &Auth<'_>) -> AuthVerdict {
+        let Some(algorithm) = HmacAlgorithm::of(auth.hmac_id).filter(|_| ours.lists(auth.hmac_id)) else {
             return AuthVerdict::UnsupportedHmac(auth.hmac_id);
         };
-        match self.keyed(keys, auth.key, algorithm) {
+        match self.keyed(ours, keys, auth.key, algorithm) {
             None => return AuthVerdict::UnknownKey,
             Some(keyed) if !keyed.verify(auth) => return AuthVerdict::WrongHmac,
             Some(_right) => {}
@@ -249,7 +250,13 @@ impl AgreedAuth {
     }
 
     /// Returns the HMAC of a key, made when it is first needed.
-    fn keyed(&mut self, keys: &AuthKeys, id: SharedKeyId, algorithm: HmacAlgorithm) -> Option<&Keyed> {
+    fn keyed(
+        &mut self,
+        ours: &Announcement,
+        keys: &AuthKeys,
+        id: SharedKeyId,
+        algorithm: HmacAlgorithm,
+    ) -> Option<&Keyed> {
         // Asked first: a deleted key is gone, whatever was made from it.
         let secret = keys.secret(id)?;
         let wanted = |(known, keyed): &(SharedKeyId, Keyed)| *known == id && keyed.algorithm() == algorithm;
@@ -257,8 +264,7 @@ impl AgreedAuth {
         let index = match known {
             Some(index) => index,
             None => {
-                let (ours, peer) = (self.material.ours.key_vector(), self.material.peer.key_vector());
-                let key = association_key(secret, &ours, &peer);
+                let key = association_key(secret, &ours.key_vector(), &self.peer.key_vector());
                 self.derived.push((id, Keyed::new(algorithm, &key)?));
                 self.derived.len() - 1
             }

@@ -3,20 +3,28 @@
 use core::ops::Deref;
 use std::sync::Arc;
 
+use super::auth::AnnouncedLists;
 use crate::config::AssociationConfig;
 use crate::receiver::SpareBlocks;
 use crate::transmit::Encapsulation;
 
-/// A configuration, and the blocks that messages are put together in.
+/// A configuration, what follows from it for authentication, and the blocks that messages are put together in.
 #[derive(Clone, Debug)]
 pub(crate) struct Commons {
     config: AssociationConfig,
+    /// The lists that are announced for authentication, which no setting changes; `None` with the extension off.
+    announced: Option<Arc<AnnouncedLists>>,
     pub(super) spare_blocks: SpareBlocks,
 }
 
 impl Commons {
     pub(crate) fn new(config: AssociationConfig, spare_blocks: SpareBlocks) -> Self {
-        Self { config, spare_blocks }
+        Self { announced: AnnouncedLists::ours(&config), config, spare_blocks }
+    }
+
+    /// Returns the lists that are announced for authentication; `None` with the extension off.
+    pub(crate) fn announced(&self) -> Option<&Arc<AnnouncedLists>> {
+        self.announced.as_ref()
     }
 
     /// Returns them as they hold for packets that travel like this.

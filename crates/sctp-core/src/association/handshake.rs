@@ -98,8 +98,7 @@ impl Association {
             &config.spare_blocks,
         );
         let halves = (sender, Some(receiver));
-        let authentication =
-            Authentication::agreed(cookie.key_material.as_ref(), &config.authentication.keys);
+        let authentication = Authentication::agreed(cookie.key_material.clone(), &config.authentication.keys);
         let paths = PathSet::new(cookie.source, &locals.told, &config);
         let state = State::established();
         let mut association = Self::assemble(state, peer, halves, authentication, paths, config, nonces);

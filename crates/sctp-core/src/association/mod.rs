@@ -57,7 +57,9 @@ use virtual_time::Instant;
 
 pub(crate) use self::addresses::LocalAddresses;
 use self::asconf::DynamicAddresses;
-pub(crate) use self::auth::{Announcement, AuthVerdict, Authentication, Authenticity, KeyMaterial};
+pub(crate) use self::auth::{
+    AnnouncedLists, Announcement, AuthVerdict, Authentication, Authenticity, KeyMaterial,
+};
 pub(crate) use self::commons::Commons;
 pub(crate) use self::handshake::{
     InitReply, PeerNotes, Reading, add_addresses, add_wishes, address_parameter,

@@ -69,6 +69,11 @@ impl Session {
         }
     }
 
+    /// Returns what it has in common with others, its configuration first of all.
+    pub(crate) fn commons(&self) -> &Commons {
+        &self.config
+    }
+
     /// Returns the peer's tag, as packets to it carry it.
     pub(super) fn tag_of_peer(&self) -> VerificationTag {
         self.peer.tag()

@@ -12,6 +12,7 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use blake2::digest::Mac;
 use sctp_wire::{SctpPort, Tsn, VerificationTag};
@@ -19,7 +20,7 @@ use smallvec::SmallVec;
 use virtual_time::Instant;
 
 use super::spent::{Answering, SpentTags};
-use crate::association::{KeyMaterial, PeerNotes, StateCookie};
+use crate::association::{AnnouncedLists, KeyMaterial, PeerNotes, StateCookie};
 use crate::capabilities::{Capabilities, Capability, Negotiated};
 use crate::rng::{KeyedHash, Rng, keyed};
 use crate::transmit::{Destination, Encapsulation, MAX_PATHS};
@@ -84,7 +85,13 @@ impl CookieKeys {
 
     /// Checks the signature first, in constant time, and only then reads; but for when it claims to have been made, which
     /// says with which key (RFC 9260 §5.1.5, step 1). So a forged one costs one look at no more octets than one of ours has.
-    pub(crate) fn verify(&mut self, now: Instant, octets: &[u8]) -> Result<StateCookie, CookieRefused> {
+    /// `lists` are what this endpoint announces for authentication, and mostly what is in the cookie.
+    pub(crate) fn verify(
+        &mut self,
+        now: Instant,
+        octets: &[u8],
+        lists: Option<&Arc<AnnouncedLists>>,
+    ) -> Result<StateCookie, CookieRefused> {
         self.rotate(now);
         let body_bytes = octets.len().checked_sub(MAC_BYTES).ok_or(CookieRefused::Length)?;
         if octets.len() > MAX_BYTES {
@@ -96,7 +103,7 @@ impl CookieKeys {
         if key.hash.clone().chain_update(body).verify_slice(mac).is_err() {
             return Err(CookieRefused::Signature);
         }
-        let cookie = StateCookie::decode(body).ok_or(CookieRefused::Malformed)?;
+        let cookie = StateCookie::decode(body, lists).ok_or(CookieRefused::Malformed)?;
         match self.spent.get(cookie.local_tag) {
             None => Ok(cookie),
             Some(Answering::Abort) => Err(CookieRefused::Spent),
@@ -226,7 +233,8 @@ impl StateCookie {
         self.addresses[..] == [self.source.address]
     }
 
-    pub(super) fn decode(body: &[u8]) -> Option<Self> {
+    /// Returns the content of a cookie; `lists` may be those that are in it.
+    pub(super) fn decode(body: &[u8], lists: Option<&Arc<AnnouncedLists>>) -> Option<Self> {
         let mut rest = body;
         let [flags, capabilities] = take(&mut rest)?;
         let mut time = || Some(Instant::from_nanos(u64::from_be_bytes(take(&mut rest)?)));
@@ -243,7 +251,7 @@ impl StateCookie {
         let tie_tag = if has(TIE_TAG) { u64::from_be_bytes(take(&mut rest)?) } else { 0 };
         let notes = decode_notes(&mut rest, flags)?;
         let key_material = if capabilities.has(Capability::Authentication) {
-            Some(KeyMaterial::decode(&mut rest, has(ALIKE))?)
+            Some(KeyMaterial::decode(&mut rest, has(ALIKE), lists)?)
         } else {
             None
         };

@@ -184,8 +184,11 @@ impl Endpoint {
     }
 
     /// Returns an association that exists answers with the configuration it was opened with.
-    fn config_for(&self, existing: Option<usize>) -> &AssociationConfig {
-        existing.map_or(&self.config.association, |slot| self.table.get(slot).config())
+    fn config_for(&self, existing: Option<usize>) -> &Commons {
+        match existing {
+            Some(slot) => self.table.get(slot).session().commons(),
+            None => self.shared.accepted(),
+        }
     }
 
     fn repeat_shutdown_ack(&mut self, now: Instant, slot: Option<usize>) {
@@ -291,7 +294,7 @@ impl Endpoint {
         auth: Option<&Auth<'_>>,
     ) {
         let ports = (packet.destination_port, packet.source_port);
-        let cookie = match self.cookies.verify(now, cookie) {
+        let cookie = match self.cookies.verify(now, cookie, self.shared.accepted().announced()) {
             Ok(cookie) => cookie,
             Err(CookieRefused::Spent) => {
                 self.statistics.handshake.spent_cookies += 1;
@@ -349,7 +352,7 @@ impl Endpoint {
             return (!is_demanded).then_some(Authenticity::NotShown);
         };
         let keys = &self.config_for(existing).authentication.keys;
-        let mut by_cookie = Authentication::agreed(cookie.key_material.as_ref(), keys);
+        let mut by_cookie = Authentication::agreed(cookie.key_material.clone(), keys);
         let old = replaced.map(|slot| self.table.associations[slot].association.session_mut());
         let verdict = match old.filter(|old| old.is_authenticated()) {
             Some(old) => old.verify(auth),
@@ -399,7 +402,8 @@ impl Endpoint {
     ) {
         match self.config.incoming {
             IncomingPolicy::Accept => {
-                let (locals, config) = (self.presence.since(cookie.issued_at), self.shared.accepted());
+                let (locals, config) =
+                    (self.presence.since(cookie.issued_at), Arc::clone(self.shared.accepted()));
                 let _slot = self.admit(now, datagram, packet, (&mut cookie, authenticity), &locals, config);
             }
             IncomingPolicy::Ask(limits) => self.ask(now, limits, datagram, packet, (cookie, authenticity)),
@@ -540,8 +544,8 @@ const MAX_ANSWERS: usize = 256;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub fn fuzz_cookie(octets: &[u8]) {
-    let Some(cookie) = StateCookie::decode(octets) else { return };
-    assert_eq!(StateCookie::decode(&cookie.encode()).as_ref(), Some(&cookie));
+    let Some(cookie) = StateCookie::decode(octets, None) else { return };
+    assert_eq!(StateCookie::decode(&cookie.encode(), None).as_ref(), Some(&cookie));
     let (config, nonces) = (AssociationConfig::default(), crate::rng::Nonces::new(&[7; 32]));
     let (now, source) = (Instant::EPOCH, cookie.source);
     let commons = Commons::new(config, crate::receiver::SpareBlocks::within(0));

@@ -237,7 +237,7 @@ impl Endpoint {
     ) -> Result<AssociationId, AcceptError> {
         let config = match config {
             Some(config) => self.shared.initiated(config)?,
-            None => self.shared.accepted(),
+            None => Arc::clone(self.shared.accepted()),
         };
         let undecided = self.take_newcomer(now, id)?;
         // Meanwhile there may be one, opened from here: then the next COOKIE ECHO is about that (RFC 9260 §5.2.4).

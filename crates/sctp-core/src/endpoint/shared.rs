@@ -27,8 +27,8 @@ impl SharedConfigs {
     }
 
     /// Returns the configuration of an association that a peer opens.
-    pub(super) fn accepted(&self) -> Arc<Commons> {
-        Arc::clone(&self.accepted)
+    pub(super) fn accepted(&self) -> &Arc<Commons> {
+        &self.accepted
     }
 
     /// Returns the configuration of an association opened here: that of the one before, if it is the same.

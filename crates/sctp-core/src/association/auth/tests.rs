@@ -3,15 +3,16 @@
 use sctp_wire::{Checksum, Packet, PacketWriter, ParameterType, SctpPort, VerificationTag};
 
 use super::*;
-use crate::association::ParameterList;
+use crate::association::{Commons, ParameterList};
 use crate::config::{AssociationConfig, AuthConfig, HmacPreference, Offer};
+use crate::receiver::SpareBlocks;
 
 fn announcement(random: [u8; 32], chunks: &[ChunkType], hmacs: HmacPreference) -> Announcement {
     let mut config = AssociationConfig::default();
     config.extensions.authentication = Offer::On;
     config.authentication =
         AuthConfig { hmacs, chunks: chunks.iter().copied().collect(), ..Default::default() };
-    Announcement::ours(&config, random).unwrap()
+    Announcement::ours(&Commons::new(config, SpareBlocks::within(0)), random).unwrap()
 }
 
 fn ascending() -> [u8; 32] {
@@ -22,11 +23,15 @@ fn descending() -> [u8; 32] {
     ascending().map(|octet| 255 - octet)
 }
 
+fn decoded(ours: &[u8]) -> Announcement {
+    KeyMaterial::decode(&mut &[ours, &ascending()].concat()[..], true, None).unwrap().ours
+}
+
 /// CHUNKS in the order 193, 128, 0, as no set of ours would list them.
 fn unsorted() -> Announcement {
     let mut octets = ascending().to_vec();
     octets.extend([0, 4, 0xc1, 0x80, 0x00, 2, 0, 3, 0, 1]);
-    Announcement::decode(&mut &octets[..], None).unwrap()
+    decoded(&octets)
 }
 
 /// One that signs; its mirror image verifies.
@@ -85,7 +90,7 @@ fn hmacs_are_those_of_an_independent_computation_rfc_4895_6_1_6_2() {
         for mut end in two_ends(&keys) {
             let mut found = String::new();
             packet(7, algorithm, |octets, hmac| {
-                end.agreed.as_mut().unwrap().hmac = algorithm;
+                end.announced.as_mut().unwrap().agreed.as_mut().unwrap().hmac = algorithm;
                 end.sign(&keys, octets, hmac);
                 found = hex(hmac);
             });
@@ -140,24 +145,23 @@ fn every_changed_octet_behind_auth_is_noticed() {
 fn chunks_that_cannot_be_authenticated_are_ignored_in_the_list_of_a_peer_rfc_4895_3_2() {
     let mut octets = ascending().to_vec();
     octets.extend([0, 7, 1, 2, 14, 15, 0, 0x80, 1, 0, 1]);
-    let announcement = Announcement::decode(&mut &octets[..], None).unwrap();
-    let demanded: Vec<_> = announcement.accepted_authenticated_only().iter().collect();
+    let demanded: Vec<_> = decoded(&octets).accepted_authenticated_only().iter().collect();
     assert_eq!(demanded, [ChunkType::DATA, ChunkType::ASCONF_ACK]);
 }
 
 #[test]
 fn announcement_survives_the_cookie_and_a_short_one_does_not_parse() {
-    let empty_list = Announcement::decode(&mut &[&ascending()[..], &[0, 1, 0]].concat()[..], None).unwrap();
+    let empty_list = decoded(&[&ascending()[..], &[0, 1, 0]].concat());
     for announcement in [unsorted(), announcement(descending(), &[], HmacPreference::Sha1First), empty_list] {
         let material = KeyMaterial { ours: unsorted(), peer: announcement };
         let (mut octets, is_alike) = (Vec::new(), material.is_alike());
         material.encode(&mut octets);
         for length in 0..octets.len() {
-            assert_eq!(KeyMaterial::decode(&mut &octets[..length], is_alike), None, "{length}");
+            assert_eq!(KeyMaterial::decode(&mut &octets[..length], is_alike, None), None, "{length}");
         }
         octets.push(0xee);
         let mut rest = &octets[..];
-        assert_eq!(KeyMaterial::decode(&mut rest, is_alike), Some(material));
+        assert_eq!(KeyMaterial::decode(&mut rest, is_alike, None), Some(material));
         assert_eq!(rest, [0xee]);
     }
 }
@@ -170,7 +174,7 @@ fn what_a_peer_announces_is_taken_whole_or_not_at_all() {
         let mut parameters = ParameterList::new();
         ours.add_to(&mut parameters);
         parameters.iter().filter(|parameter| Some(parameter.kind()) != without).for_each(|p| found.note(*p));
-        found.announcement()
+        found.announcement(None)
     };
     assert_eq!(found(None), Ok(Some(ours.clone())));
     assert_eq!(found(Some(ParameterType::RANDOM)), Ok(None));
@@ -178,12 +182,12 @@ fn what_a_peer_announces_is_taken_whole_or_not_at_all() {
     assert!(matches!(found(Some(ParameterType::CHUNK_LIST)), Ok(Some(_))));
     let mut found = Found::default();
     found.note(sctp_wire::Parameter::Random(&[0; 31]));
-    assert_eq!(found.announcement(), Err(WrongRandomLength { octets: 31 }));
+    assert_eq!(found.announcement(None), Err(WrongRandomLength { octets: 31 }));
     let unknown = [[0, 2], [0, 0]];
     let mut found = Found::default();
     found.note(sctp_wire::Parameter::Random(&[0; 32]));
     found.note(sctp_wire::Parameter::HmacAlgorithms(sctp_wire::HmacIds::new(&unknown)));
-    assert_eq!(found.announcement(), Ok(None), "no HMAC in common");
+    assert_eq!(found.announcement(None), Ok(None), "no HMAC in common");
 }
 
 #[test]

@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use sctp_wire::{DecodeError, ErrorDetectionMethod, Init, Parameter, UnknownAction, encode_parameters};
 use smallvec::SmallVec;
 
-use crate::association::Announcement;
 use crate::association::auth::{Found, WrongRandomLength};
+use crate::association::{Announcement, Commons};
 use crate::capabilities::{Capability, OfferedExtensions};
-use crate::config::{AssociationConfig, Extensions, Offer};
+use crate::config::{Extensions, Offer};
 use crate::error::ProtocolViolation;
 use crate::transmit::MAX_PATHS;
 
@@ -109,11 +109,8 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns what the peer announces for authentication, or why there can be no association with it.
-    pub(crate) fn announcement(
-        &self,
-        ours: &AssociationConfig,
-    ) -> Result<Option<Announcement>, ProtocolViolation> {
-        let announced = self.authentication.announcement();
+    pub(crate) fn announcement(&self, ours: &Commons) -> Result<Option<Announcement>, ProtocolViolation> {
+        let announced = self.authentication.announcement(ours.announced());
         let announced =
             announced.map_err(|WrongRandomLength { octets }| ProtocolViolation::RandomLength { octets })?;
         // What the user wants authenticated is not taken otherwise, whoever removed the parameters on the way.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::capabilities::Capability;
+use crate::config::{AssociationConfig, HmacPreference, Offer};
 
 const LIFE: Duration = Duration::from_secs(60);
 
@@ -40,18 +41,29 @@ fn cookie_with_keys(peer_lists: &[u8]) -> StateCookie {
     let octets = [&[1; 32][..], &lists, &[2; 32], peer_lists].concat();
     let mut cookie = cookie();
     cookie.agreed.capabilities = cookie.agreed.capabilities.with(Capability::Authentication);
-    cookie.key_material = KeyMaterial::decode(&mut &octets[..], peer_lists.is_empty());
+    cookie.key_material = KeyMaterial::decode(&mut &octets[..], peer_lists.is_empty(), None);
     assert!(cookie.key_material.is_some());
     cookie
+}
+
+fn lists_of(hmacs: HmacPreference) -> Option<Arc<AnnouncedLists>> {
+    let mut config = AssociationConfig::default();
+    config.extensions.authentication = Offer::On;
+    config.authentication.hmacs = hmacs;
+    AnnouncedLists::ours(&config)
 }
 
 #[test]
 fn signed_cookie_with_key_material_comes_back_whole() {
     let mut keys = keys();
-    for peer_lists in [&[][..], &[0, 0, 1, 0, 3], &[0, 1, 2, 0, 3, 0, 1]] {
+    for peer_lists in [&[][..], &[0, 0, 1, 0, 1], &[0, 0, 2, 0, 3, 0, 1], &[0, 1, 2, 0, 3, 0, 1]] {
         let cookie = cookie_with_keys(peer_lists);
         let octets = keys.sign(Instant::EPOCH, &cookie);
-        assert_eq!(keys.verify(Instant::from_millis(20), &octets), Ok(cookie.clone()));
+        assert_eq!(keys.verify(Instant::from_millis(20), &octets, None), Ok(cookie.clone()));
+        for announced in [HmacPreference::Sha256First, HmacPreference::Sha1Only].map(lists_of) {
+            let read = keys.verify(Instant::from_millis(20), &octets, announced.as_ref());
+            assert_eq!(read, Ok(cookie.clone()), "whatever is announced here");
+        }
         never_parses_truncated(&cookie);
     }
 }
@@ -63,23 +75,23 @@ fn usual_cookie_and_the_octet_before_it_fit_a_block_of_the_hash() {
     (cookie.tie_tag, cookie.notes.addresses_ignored) = (0, 0);
     cookie.addresses = SmallVec::from_elem(cookie.source.address, 1);
     let lists = [&[1; 32][..], &[0, 0, 2, 0, 3, 0, 1], &[2; 32]].concat();
-    cookie.key_material = KeyMaterial::decode(&mut &lists[..], true);
+    cookie.key_material = KeyMaterial::decode(&mut &lists[..], true, None);
     assert_eq!(cookie.encode().len(), 124);
 }
 
 fn never_parses_truncated(cookie: &StateCookie) {
     let body = cookie.encode();
     for len in 0..body.len() {
-        assert_eq!(StateCookie::decode(&body[..len]), None, "length {len}");
+        assert_eq!(StateCookie::decode(&body[..len], None), None, "length {len}");
     }
-    assert_eq!(StateCookie::decode(&[&body[..], &[0]].concat()), None, "an octet too many");
+    assert_eq!(StateCookie::decode(&[&body[..], &[0]].concat(), None), None, "an octet too many");
 }
 
 #[test]
 fn signed_cookie_comes_back_whole() {
     let mut keys = keys();
     let octets = keys.sign(Instant::EPOCH, &cookie());
-    assert_eq!(keys.verify(Instant::from_millis(20), &octets), Ok(cookie()));
+    assert_eq!(keys.verify(Instant::from_millis(20), &octets, None), Ok(cookie()));
 }
 
 #[test]
@@ -89,7 +101,7 @@ fn robustness_02_any_flipped_bit_is_refused() {
     for bit in 0..octets.len() * 8 {
         let mut forged = octets.clone();
         forged[bit / 8] ^= 1 << (bit % 8);
-        assert_eq!(keys.verify(Instant::EPOCH, &forged), Err(CookieRefused::Signature), "bit {bit}");
+        assert_eq!(keys.verify(Instant::EPOCH, &forged, None), Err(CookieRefused::Signature), "bit {bit}");
     }
 }
 
@@ -98,7 +110,7 @@ fn robustness_02_any_truncation_is_refused() {
     let mut keys = keys();
     let octets = keys.sign(Instant::EPOCH, &cookie());
     for len in 0..octets.len() {
-        let refused = keys.verify(Instant::EPOCH, &octets[..len]);
+        let refused = keys.verify(Instant::EPOCH, &octets[..len], None);
         assert!(
             matches!(refused, Err(CookieRefused::Signature | CookieRefused::Length)),
             "length {len}: {refused:?}"
@@ -114,7 +126,7 @@ fn robustness_37_longest_cookie_fits_the_bound_and_what_is_longer_is_refused_unr
     let octets = [&[1; 32][..], &lists(1), &[2; 32], &lists(2)].concat();
     let mut longest = cookie();
     longest.agreed.capabilities = longest.agreed.capabilities.with(Capability::Authentication);
-    longest.key_material = KeyMaterial::decode(&mut &octets[..], false);
+    longest.key_material = KeyMaterial::decode(&mut &octets[..], false, None);
     assert!(longest.key_material.is_some());
     longest.addresses = (0..8).map(|last| IpAddr::from(Ipv6Addr::from_bits(last))).collect();
     longest.source.address = Ipv6Addr::LOCALHOST.into();
@@ -122,9 +134,9 @@ fn robustness_37_longest_cookie_fits_the_bound_and_what_is_longer_is_refused_unr
         PeerNotes { addresses_ignored: 1, primary: Some(Ipv6Addr::LOCALHOST.into()), adaptation: Some(7) };
     let signed = keys.sign(Instant::EPOCH, &longest);
     assert!(signed.len() <= MAX_BYTES, "{}", signed.len());
-    assert_eq!(keys.verify(Instant::EPOCH, &signed), Ok(longest));
+    assert_eq!(keys.verify(Instant::EPOCH, &signed, None), Ok(longest));
     let padded = [&[0; 65_535][..], &signed].concat();
-    assert_eq!(keys.verify(Instant::EPOCH, &padded), Err(CookieRefused::Length));
+    assert_eq!(keys.verify(Instant::EPOCH, &padded, None), Err(CookieRefused::Length));
 }
 
 /// RFC 9260 §5.1.5, step 1: the time a cookie tells says with which key, and only with that it counts.
@@ -137,9 +149,9 @@ fn cookie_counts_with_the_key_of_its_time_alone() {
         .map(|ms| keys.sign(Instant::from_millis(ms), &made_at(ms)))
         .collect();
     let now = Instant::from_millis(121_000);
-    assert!(signed.iter().all(|octets| keys.verify(now, octets).is_ok()));
+    assert!(signed.iter().all(|octets| keys.verify(now, octets, None).is_ok()));
     let late = keys.sign(now, &made_at(1000));
-    assert_eq!(keys.verify(now, &late), Err(CookieRefused::Signature));
+    assert_eq!(keys.verify(now, &late, None), Err(CookieRefused::Signature));
 }
 
 #[test]
@@ -156,9 +168,9 @@ fn cookie_is_recognised_for_three_lives_and_then_forgotten() {
     let mut keys = keys();
     let octets = keys.sign(Instant::from_millis(59_000), &cookie());
     for millis in [61_000, 122_000, 183_000, 239_000] {
-        assert!(keys.verify(Instant::from_millis(millis), &octets).is_ok(), "{millis}");
+        assert!(keys.verify(Instant::from_millis(millis), &octets, None).is_ok(), "{millis}");
     }
-    assert_eq!(keys.verify(Instant::from_millis(300_000), &octets), Err(CookieRefused::Signature));
+    assert_eq!(keys.verify(Instant::from_millis(300_000), &octets, None), Err(CookieRefused::Signature));
     assert!(keys.keys.len() <= 4, "keys do not pile up");
 }
 
@@ -182,6 +194,6 @@ fn wishes_of_the_peer_come_back_whole() {
         let notes = PeerNotes { primary, adaptation, ..PeerNotes::default() };
         let cookie = StateCookie { notes, ..cookie() };
         let octets = keys.sign(Instant::EPOCH, &cookie);
-        assert_eq!(keys.verify(Instant::from_millis(20), &octets), Ok(cookie));
+        assert_eq!(keys.verify(Instant::from_millis(20), &octets, None), Ok(cookie));
     }
 }
