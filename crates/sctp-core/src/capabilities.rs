@@ -1,6 +1,6 @@
 //! The extensions of an association: what is offered, what the peer offers, what both agreed on.
 
-use sctp_wire::{ChunkType, ChunkTypes, ErrorDetectionMethod, Init, Parameter};
+use sctp_wire::{ChunkSet, ChunkType, ChunkTypes, ErrorDetectionMethod, Init, Parameter};
 use smallvec::SmallVec;
 
 use crate::config::{AssociationConfig, Extensions, Offer, Streams};
@@ -132,8 +132,9 @@ impl OfferedExtensions {
 
     /// Notes what the peer lists in Supported Extensions.
     pub(crate) fn on_supported_extensions(&mut self, listed: ChunkTypes<'_>) {
+        let listed: ChunkSet = listed.iter().collect();
         // AUTH in the list is not enough: RANDOM and HMAC-ALGO say what authentication needs (RFC 4895 §3).
-        for capability in Capability::ALL.into_iter().filter(|other| *other != Capability::Authentication) {
+        for &capability in Capability::ALL.iter().filter(|other| **other != Capability::Authentication) {
             let types = capability.chunk_types();
             if !types.is_empty() && types.iter().all(|kind| listed.contains(*kind)) {
                 self.add(capability);
@@ -171,7 +172,7 @@ impl OfferedExtensions {
     /// Returns the types for the Supported Extensions parameter, one octet each.
     pub(crate) fn chunk_types(self) -> SmallVec<[u8; 8]> {
         let mut types = SmallVec::new();
-        for capability in Capability::ALL.into_iter().filter(|offered| self.capabilities.has(*offered)) {
+        for capability in Capability::ALL.iter().filter(|offered| self.capabilities.has(**offered)) {
             capability.chunk_types().iter().for_each(|kind| types.push(kind.get()));
         }
         if self.i_forward_tsn {
@@ -180,9 +181,8 @@ impl OfferedExtensions {
         types
     }
 
-    /// Returns the parameters that say so; `chunk_types` is what [`chunk_types`](Self::chunk_types) gave.
-    pub(crate) fn parameters(self, chunk_types: &[u8]) -> ParameterList<'_> {
-        let mut parameters = SmallVec::new();
+    /// Adds the parameters that say so; `chunk_types` is what [`chunk_types`](Self::chunk_types) gave.
+    pub(crate) fn add_to<'a>(self, parameters: &mut ParameterList<'a>, chunk_types: &'a [u8]) {
         if !chunk_types.is_empty() {
             parameters.push(Parameter::SupportedExtensions(ChunkTypes::new(chunk_types)));
         }
@@ -193,7 +193,6 @@ impl OfferedExtensions {
             let edmid = ErrorDetectionMethod::SCTP_OVER_DTLS;
             parameters.push(Parameter::ZeroChecksumAcceptable { edmid });
         }
-        parameters
     }
 }
 
@@ -239,8 +238,9 @@ mod tests {
             [offer(&[]), offer(&[C::Reconfiguration]), offer(&[C::PartialReliability, C::Interleaving])]
         {
             let types = ours.chunk_types();
-            let mut read = OfferedExtensions::default();
-            for parameter in ours.parameters(&types) {
+            let (mut read, mut parameters) = (OfferedExtensions::default(), ParameterList::new());
+            ours.add_to(&mut parameters, &types);
+            for parameter in parameters {
                 if let Parameter::SupportedExtensions(listed) = parameter {
                     read.on_supported_extensions(listed);
                 } else {

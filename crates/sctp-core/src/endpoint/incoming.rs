@@ -20,7 +20,7 @@ use crate::association::{
     Announcement, Association, AuthVerdict, Authentication, Authenticity, Commons, InitReply, KeyMaterial,
     LocalAddresses, Reading, add_addresses, add_wishes, address_parameter,
 };
-use crate::capabilities::{Negotiated, OfferedExtensions};
+use crate::capabilities::{Negotiated, OfferedExtensions, ParameterList};
 use crate::config::{AssociationConfig, IncomingPolicy};
 use crate::path::address::listed;
 use crate::transmit::{Datagram, Destination, Encapsulation, Fragmentation, PathId, Transmit};
@@ -248,8 +248,9 @@ impl Endpoint {
         let listed = listed(&self.locals, datagram.local, core::iter::once(datagram.source.address));
         let signed = self.cookies.sign(now, &cookie);
         let chunk_types = offered.chunk_types();
-        let mut parameters = offered.parameters(&chunk_types);
-        parameters.insert(0, Parameter::StateCookie(&signed));
+        let mut parameters = ParameterList::new();
+        parameters.push(Parameter::StateCookie(&signed));
+        offered.add_to(&mut parameters, &chunk_types);
         if let Some(material) = &cookie.key_material {
             material.ours.add_to(&mut parameters);
         }

@@ -13,7 +13,7 @@ use crate::association::handshake::{CROSSING, InitReply, PeerNotes, add_addresse
 use crate::association::outbound::Outbound;
 use crate::association::timers::Timer;
 use crate::association::{AssociationState as S, StateCookie};
-use crate::capabilities::{Capability, OfferedExtensions};
+use crate::capabilities::{Capability, OfferedExtensions, ParameterList};
 use crate::event::PathState;
 use crate::path::address::{self, listed};
 use crate::path::{Added, PathSet};
@@ -275,7 +275,8 @@ impl Session {
         };
         let offered = OfferedExtensions::of(&config.extensions);
         let chunk_types = offered.chunk_types();
-        let mut parameters = offered.parameters(&chunk_types);
+        let mut parameters = ParameterList::new();
+        offered.add_to(&mut parameters, &chunk_types);
         if let Some(announcement) = self.announcement() {
             announcement.add_to(&mut parameters);
         }
