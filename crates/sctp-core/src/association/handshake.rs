@@ -27,10 +27,9 @@ use super::{
 use crate::config::{AnnouncedPrimary, AssociationConfig};
 use crate::error::{AssociationError, ProtocolViolation, RemoteError};
 use crate::event::{Event, PathState};
-use crate::path::{Answer, Path, PathSet};
+use crate::path::{Answer, Path};
 use crate::receiver::{Receiver, ReceiverConfig};
 use crate::rng::{Nonces, Rng};
-use crate::sender::Sender;
 use crate::trace;
 use crate::transmit::{Datagram, Destination, PathIndex};
 
@@ -59,19 +58,16 @@ impl Association {
         let initial_tsn = rng.tsn();
         let (first, others) = destinations;
         let config = config.over(first.encapsulation);
-        let mut paths = PathSet::new(first, locals, &config);
-        for &destination in others {
-            let _added = paths.add(destination, PathState::Active, &config);
-        }
-        let announcement = Announcement::ours(&config, rng.octets());
-        let addresses = paths.iter().map(|path| path.destination.address).collect();
-        let peer = Peer::asked(ports, tag, initial_tsn, config.streams, addresses);
-        let sender = Sender::new(&config, initial_tsn);
-        let state = State::cookie_wait();
-        let authentication = Authentication::new(announcement);
-        let halves = (sender, None);
+        let authentication = Authentication::new(Announcement::ours(&config, rng.octets()));
+        let peer = Peer::asked(ports, tag, initial_tsn, config.streams);
+        let ends = (first, locals);
         let mut association =
-            Self::assemble(state, peer, halves, authentication, paths, config, rng.nonces());
+            Self::assemble(State::cookie_wait(), peer, ends, None, authentication, config, rng.nonces());
+        let (session, paths) = (&mut association.session, &mut association.outbound.paths);
+        for &destination in others {
+            let _added = paths.add(destination, PathState::Active, &session.config);
+        }
+        session.peer.addresses = paths.iter().map(|path| path.destination.address).collect();
         association.addresses.begin(LocalAddresses::list(locals));
         association.session.send_handshake_chunk(now, Timer::T1Init, &mut association.outbound);
         association
@@ -90,18 +86,16 @@ impl Association {
     ) -> Box<Self> {
         let config = config.over(cookie.source.encapsulation);
         let peer = Peer::accepted(cookie);
-        let mut sender = Sender::new(&config, cookie.local_initial_tsn);
-        sender.on_negotiated(cookie.agreed, cookie.peer_window);
         let receiver = Receiver::new(
             receiver_config(&config, cookie.agreed),
             cookie.peer_initial_tsn,
             &config.spare_blocks,
         );
-        let halves = (sender, Some(receiver));
         let authentication = Authentication::agreed(cookie.key_material.clone(), &config.authentication.keys);
-        let paths = PathSet::new(cookie.source, &locals.told, &config);
-        let state = State::established();
-        let mut association = Self::assemble(state, peer, halves, authentication, paths, config, nonces);
+        let (state, ends) = (State::established(), (cookie.source, &locals.told[..]));
+        let mut association =
+            Self::assemble(state, peer, ends, Some(receiver), authentication, config, nonces);
+        association.outbound.sender.on_negotiated(cookie.agreed, cookie.peer_window);
         association.session.count_ignored_addresses(cookie.notes);
         let (session, paths) = (&mut association.session, &mut association.outbound.paths);
         session.add_listed(cookie.source, &cookie.addresses, paths);
@@ -125,12 +119,13 @@ impl Association {
         association
     }
 
+    /// Creates an association that sends to the first address of the peer from those of this host.
     fn assemble(
         state: State,
         peer: Peer,
-        (sender, receiver): (Sender, Option<Receiver>),
+        (first, locals): (Destination, &[IpAddr]),
+        receiver: Option<Receiver>,
         authentication: Authentication,
-        paths: PathSet,
         config: Arc<Commons>,
         nonces: Nonces,
     ) -> Box<Self> {
@@ -138,7 +133,7 @@ impl Association {
         let expected = receiver.as_ref().map_or(Tsn::new(0), |receiver| receiver.cumulative_tsn().next());
         Box::new(Self {
             reconfig: Reconfig::new(peer.local_initial_tsn, expected),
-            outbound: Outbound::new(sender, paths, &config),
+            outbound: Outbound::new(peer.local_initial_tsn, first, locals, &config),
             inbound: Inbound::new(receiver),
             addresses: DynamicAddresses::default(),
             session: Session::new(config, state, peer, authentication, nonces),

@@ -34,6 +34,9 @@ mod train;
 mod watch;
 mod write;
 
+use std::net::IpAddr;
+
+use sctp_wire::Tsn;
 use virtual_time::Instant;
 
 use self::burst::Burst;
@@ -75,10 +78,18 @@ pub(super) struct Outbound {
 }
 
 impl Outbound {
-    pub(super) fn new(sender: Sender, paths: PathSet, config: &AssociationConfig) -> Self {
+    /// Creates what sends to the first address of a peer from those of this host. Not inlined, so that half
+    /// of it is made in its place instead of copied there.
+    #[inline(never)]
+    pub(super) fn new(
+        initial_tsn: Tsn,
+        first: Destination,
+        locals: &[IpAddr],
+        config: &AssociationConfig,
+    ) -> Self {
         Self {
-            sender,
-            paths,
+            sender: Sender::new(config, initial_tsn),
+            paths: PathSet::new(first, locals, config),
             control: ControlQueue::default(),
             timers: Timers::default(),
             burst: Burst::new(config.transmission.max_burst_packets, config.congestion.initial_window),

@@ -29,13 +29,12 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Creates the identity of a peer that is asked for an association at these addresses; `ports` are ours and its own.
+    /// Creates the identity of a peer that is asked for an association, before its addresses; `ports` are ours and its own.
     pub(crate) fn asked(
         ports: (SctpPort, SctpPort),
         local_tag: VerificationTag,
         local_initial_tsn: Tsn,
         streams: Streams,
-        addresses: SmallVec<[IpAddr; 1]>,
     ) -> Self {
         Self {
             origin: Origin::Initiated,
@@ -46,7 +45,7 @@ impl Peer {
             local_initial_tsn,
             agreed: Negotiated::alone(streams),
             adaptation: None,
-            addresses,
+            addresses: SmallVec::new(),
         }
     }
 
