@@ -54,13 +54,16 @@ pub struct SctpHost<A> {
     ignored: u64,
     /// The mark of the packet that was given last.
     fragmentation: Fragmentation,
+    /// When the endpoint is to be woken, as it said when it had nothing more to send.
+    endpoint_due: Option<Instant>,
 }
 
 impl<A: Application> SctpHost<A> {
     /// Creates a host that speaks SCTP over IP, and over UDP at the registered port 9899 (RFC 6951 §5.1).
     #[must_use]
-    pub const fn new(endpoint: Endpoint, application: A) -> Self {
+    pub fn new(endpoint: Endpoint, application: A) -> Self {
         Self {
+            endpoint_due: endpoint.next_timeout(),
             endpoint,
             application,
             udp_port: ENCAPSULATION_PORT,
@@ -135,7 +138,7 @@ impl<A: Application> Host for SctpHost<A> {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if self.endpoint.next_timeout().is_some_and(|due| due <= now) {
+        if self.endpoint_due.is_some_and(|due| due <= now) {
             self.endpoint.handle_timeout(now);
         }
         if self.application.poll_timeout().is_some_and(|due| due <= now) {
@@ -151,6 +154,7 @@ impl<A: Application> Host for SctpHost<A> {
                 return Some(self.outgoing(&transmit));
             }
             if !is_anything_told {
+                self.endpoint_due = self.endpoint.next_timeout();
                 return None;
             }
         }
@@ -164,7 +168,7 @@ impl<A: Application> Host for SctpHost<A> {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        match (self.endpoint.next_timeout(), self.application.poll_timeout()) {
+        match (self.endpoint_due, self.application.poll_timeout()) {
             (Some(endpoint), Some(application)) => Some(endpoint.min(application)),
             (endpoint, application) => endpoint.or(application),
         }
