@@ -128,13 +128,13 @@ impl Association {
         self.after_input(now);
     }
 
-    /// Takes in an ASCONF that is authenticated, from an address of the peer.
-    pub(super) fn on_asconf(&mut self, now: Instant, path: PathIndex, asconf: &Asconf<'_>) {
-        self.take_asconf(now, (self.outbound.paths.path(path).destination, None), asconf);
-    }
-
-    /// Takes in an ASCONF that is authenticated and came from there, to this address of this host if that is known.
-    fn take_asconf(&mut self, now: Instant, way: (Destination, Option<IpAddr>), asconf: &Asconf<'_>) {
+    /// Takes in an ASCONF that is authenticated and came from there, to this address of this host if that is to be known.
+    pub(super) fn on_asconf(
+        &mut self,
+        now: Instant,
+        way: (Destination, Option<IpAddr>),
+        asconf: &Asconf<'_>,
+    ) {
         let (session, outbound, inbound) = (&mut self.session, &mut self.outbound, &mut self.inbound);
         self.addresses.on_asconf(now, way, asconf, session, outbound, inbound);
     }
@@ -177,7 +177,7 @@ impl Association {
                 Admission::RestDiscarded => break,
             }
             if let Chunk::Asconf(asconf) = chunk {
-                self.take_asconf(now, (datagram.source, datagram.local), &asconf);
+                self.on_asconf(now, (datagram.source, datagram.local), &asconf);
             }
         }
         self.after_input(now);

@@ -54,7 +54,7 @@ impl Association {
             // Only its length matters, to who sent it (RFC 4820 §3), and that there are many: they measure the path.
             Chunk::Pad(pad) => self.outbound.on_padding((now, path), pad.padding.len(), &mut self.session),
             Chunk::Asconf(asconf) if self.session.has(Capability::DynamicAddresses) => {
-                self.on_asconf(now, path, asconf);
+                self.on_asconf(now, (self.outbound.paths.path(path).destination, None), asconf);
             }
             Chunk::AsconfAck(ack) if self.session.has(Capability::DynamicAddresses) => {
                 self.on_asconf_ack(now, path, ack);
