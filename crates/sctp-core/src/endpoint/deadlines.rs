@@ -55,14 +55,11 @@ impl Deadlines {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Returns whose time is next, and the next time of the others, each of which is looked at; `None` where they are too many for that.
-    pub(super) fn first_of_few(&self) -> Option<(SlotKey, Option<Instant>)> {
-        if self.heap.len() > KEPT {
-            return None;
-        }
-        let Reverse(first) = self.heap.peek()?;
-        let others = self.heap.iter().filter(|Reverse(due)| due != first);
-        Some((first.1, others.map(|Reverse((at, _))| *at).min()))
+    /// Returns whose time is next, and the time after it, which is one of the two below it in the heap.
+    #[inline]
+    pub(super) fn first_two(&self) -> Option<(SlotKey, Option<Instant>)> {
+        let (Reverse((_, first)), others) = self.heap.as_slice().split_first()?;
+        Some((*first, others.iter().take(2).map(|Reverse((at, _))| *at).min()))
     }
 
     /// Returns whose time is next, if it comes by then.

@@ -278,8 +278,8 @@ impl Endpoint {
 
     /// Returns when [`handle_timeout`](Self::handle_timeout) has something to do at the earliest. It is never before
     /// [`poll_timeout`](Self::poll_timeout), which keeps the time of a timer that was stopped until that has come, so that a
-    /// driver need not set its own timer anew with every packet. For drivers to whom a call for nothing costs more than that, and
-    /// for few associations: where many wait, it is the same.
+    /// driver need not set its own timer anew with every packet. For drivers to whom a call for nothing costs more than that. Only
+    /// the association whose time comes first is asked: of another one the time that is kept may still be that of a stopped timer.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         match self.sources.newcomers.next_deadline() {

@@ -264,10 +264,9 @@ impl AssociationTable {
         Some(place.slot)
     }
 
-    /// Returns the next deadline. That of the association whose time is next in the heap may have moved since, or be off; where
-    /// many wait, the time that was kept for it is taken for it.
+    /// Returns the next deadline. That of the association whose time is next in the heap may have moved since, or be off.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        let Some((place, after_it)) = self.deadlines.first_of_few() else { return self.deadlines.next() };
+        let (place, after_it) = self.deadlines.first_two()?;
         let first = self.associations.get(place.slot).filter(|entry| entry.generation == place.generation);
         match (first.and_then(|entry| entry.association.poll_timeout()), after_it) {
             (Some(its), Some(after_it)) => Some(its.min(after_it)),
