@@ -41,6 +41,8 @@ struct Announced {
 #[derive(Debug)]
 struct AgreedAuth {
     peer: Announcement,
+    /// Whether the peer takes any chunks authenticated only.
+    is_owed: bool,
     /// How we sign: the peer's first HMAC that we know.
     hmac: HmacAlgorithm,
     /// The key the peer signed with last; at first it is expected to use ours.
@@ -153,12 +155,9 @@ impl Authentication {
 
     /// Returns how packets to the peer are signed; `None` if it wants nothing authenticated.
     pub(crate) fn policy(&self, keys: &AuthKeys) -> Option<AuthPolicy> {
-        let agreed = self.terms()?;
-        let owed = agreed.peer.accepted_authenticated_only();
-        if owed.is_empty() {
-            return None;
-        }
-        Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks: *owed })
+        let agreed = self.terms().filter(|agreed| agreed.is_owed)?;
+        let chunks = *agreed.peer.accepted_authenticated_only();
+        Some(AuthPolicy { key: keys.active(), algorithm: agreed.hmac, chunks })
     }
 
     /// Returns the number of octets of each packet with data that its AUTH chunk takes.
@@ -229,8 +228,8 @@ impl Authentication {
 impl AgreedAuth {
     /// Creates what follows from the peer's announcement; `None` if we know none of its HMACs.
     fn new(peer: Announcement, keys: &AuthKeys) -> Option<Self> {
-        let hmac = peer.preferred_hmac()?;
-        Some(Self { peer, hmac, peer_key: keys.active(), derived: Vec::new() })
+        let (hmac, is_owed) = (peer.preferred_hmac()?, !peer.accepted_authenticated_only().is_empty());
+        Some(Self { peer, is_owed, hmac, peer_key: keys.active(), derived: Vec::new() })
     }
 
     fn verify(&mut self, ours: &Announcement, keys: &AuthKeys, auth: &Auth<'_>) -> AuthVerdict {

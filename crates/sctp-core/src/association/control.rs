@@ -23,9 +23,9 @@ pub(crate) enum Bundling {
 }
 
 impl Bundling {
-    /// Sends a packet of a path where this chunk of it is to go.
-    #[inline]
-    pub(crate) fn direct(self, transmit: &mut Transmit) {
+    /// Returns where a packet of a path goes for this chunk in it.
+    #[cold]
+    pub(crate) fn directed(self, mut transmit: Transmit) -> Transmit {
         match self {
             Self::Bundled | Self::Alone => {}
             Self::AloneBy(way) => {
@@ -38,6 +38,7 @@ impl Bundling {
                 transmit.destination = destination;
             }
         }
+        transmit
     }
 }
 

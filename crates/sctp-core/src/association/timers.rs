@@ -103,15 +103,14 @@ impl Timer {
 
 /// The running timers. Few at a time, so a list beats a heap: nothing is allocated and nothing sorted. Those that packets of
 /// data start and stop on the first path, which mostly is the only one, have places of their own, and are not looked for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Timers {
-    /// When those with places of their own run out; [`NEVER`] for one that does not run.
-    frequent: [Instant; FREQUENT.len()],
+    frequent: [Option<Instant>; FREQUENT.len()],
     others: SmallVec<[(Timer, Instant); 2]>,
     /// The kinds of the others, one bit each: most timers that are stopped or asked for do not run.
     kinds: u32,
-    /// The earliest time a timer was started for or moved closer to, if one was: the time to wake up may have to be moved.
-    closest: Instant,
+    /// The earliest time a timer was started for or moved closer to: the time to wake up may have to be moved.
+    closest: Option<Instant>,
 }
 
 /// The timers that have places of their own.
@@ -122,41 +121,48 @@ const FREQUENT: [Timer; 4] = [
     Timer::TailLossProbe(PathIndex::FIRST),
 ];
 
-const NEVER: Instant = Instant::MAX;
-
-impl Default for Timers {
-    fn default() -> Self {
-        Self { frequent: [NEVER; FREQUENT.len()], others: SmallVec::new(), kinds: 0, closest: NEVER }
-    }
-}
-
 impl Timers {
     /// Starts a timer, or sets it to another time.
-    #[inline]
     pub(crate) fn set(&mut self, timer: Timer, at: Instant) {
-        let before = match timer.place() {
-            Some(place) => core::mem::replace(&mut self.frequent[place], at),
-            None => self.set_other(timer, at),
-        };
-        if at < before {
-            self.closest = self.closest.min(at);
+        match self.running_mut(timer) {
+            Some(running) => {
+                let before = core::mem::replace(running, at);
+                if at < before {
+                    self.note_closer(at);
+                }
+            }
+            None => self.start(timer, at),
         }
-    }
-
-    /// Starts a timer without a place of its own, or sets it to another time; returns when it would have run out.
-    fn set_other(&mut self, timer: Timer, at: Instant) -> Instant {
-        if let Some(index) = self.position(timer) {
-            return core::mem::replace(&mut self.others[index].1, at);
-        }
-        self.others.push((timer, at));
-        self.kinds |= timer.kind();
-        NEVER
     }
 
     #[inline]
     pub(crate) fn start_if_stopped(&mut self, timer: Timer, at: Instant) {
         if !self.is_running(timer) {
-            self.set(timer, at);
+            self.start(timer, at);
+        }
+    }
+
+    fn start(&mut self, timer: Timer, at: Instant) {
+        match timer.place() {
+            Some(place) => self.frequent[place] = Some(at),
+            None => {
+                self.others.push((timer, at));
+                self.kinds |= timer.kind();
+            }
+        }
+        self.note_closer(at);
+    }
+
+    #[inline]
+    fn note_closer(&mut self, at: Instant) {
+        self.closest = Some(self.closest.map_or(at, |closest| closest.min(at)));
+    }
+
+    #[inline]
+    fn running_mut(&mut self, timer: Timer) -> Option<&mut Instant> {
+        match timer.place() {
+            Some(place) => self.frequent[place].as_mut(),
+            None => self.position(timer).map(|index| &mut self.others[index].1),
         }
     }
 
@@ -173,7 +179,7 @@ impl Timers {
     /// may have been stopped since.
     #[inline]
     pub(crate) fn take_closest(&mut self) -> Option<Instant> {
-        unless_never(core::mem::replace(&mut self.closest, NEVER))
+        self.closest.take()
     }
 
     /// Sets or stops.
@@ -188,7 +194,7 @@ impl Timers {
     #[inline]
     pub(crate) fn stop(&mut self, timer: Timer) {
         if let Some(place) = timer.place() {
-            self.frequent[place] = NEVER;
+            self.frequent[place] = None;
         } else if let Some(index) = self.position(timer) {
             self.remove(index);
         }
@@ -200,7 +206,7 @@ impl Timers {
     }
 
     pub(crate) fn stop_all(&mut self) {
-        self.frequent = [NEVER; FREQUENT.len()];
+        self.frequent = Default::default();
         self.others.clear();
         self.kinds = 0;
     }
@@ -213,30 +219,30 @@ impl Timers {
     #[inline]
     pub(crate) fn at(&self, timer: Timer) -> Option<Instant> {
         match timer.place() {
-            Some(place) => unless_never(self.frequent[place]),
+            Some(place) => self.frequent[place],
             None => self.position(timer).map(|index| self.others[index].1),
         }
     }
 
+    fn running(&self) -> impl Iterator<Item = (Timer, Instant)> {
+        let frequent = FREQUENT.into_iter().zip(self.frequent);
+        frequent.filter_map(|(timer, at)| Some((timer, at?))).chain(self.others.iter().copied())
+    }
+
     pub(crate) fn next(&self) -> Option<Instant> {
-        let others = self.others.iter().map(|(_, at)| *at);
-        unless_never(self.frequent.into_iter().chain(others).fold(NEVER, Instant::min))
+        let frequent =
+            self.frequent.iter().map(|at| at.unwrap_or(Instant::MAX)).fold(Instant::MAX, Instant::min);
+        let earliest = self.others.iter().map(|(_, at)| *at).fold(frequent, Instant::min);
+        (earliest != Instant::MAX).then_some(earliest)
     }
 
     /// Takes the timer that ran out first; equal times in the order of [`Timer`], so that runs repeat.
     pub(crate) fn take_expired(&mut self, now: Instant) -> Option<Timer> {
-        let running = FREQUENT.into_iter().zip(self.frequent).chain(self.others.iter().copied());
-        let (timer, at) = running.min_by_key(|(timer, at)| (*at, *timer))?;
-        if at > now || at == NEVER {
-            return None;
-        }
+        let expired = self.running().filter(|(_, at)| *at <= now).min_by_key(|(timer, at)| (*at, *timer));
+        let timer = expired.map(|(timer, _)| timer)?;
         self.stop(timer);
         Some(timer)
     }
-}
-
-fn unless_never(at: Instant) -> Option<Instant> {
-    (at != NEVER).then_some(at)
 }
 
 #[cfg(test)]
