@@ -23,9 +23,9 @@ pub(crate) enum Bundling {
 }
 
 impl Bundling {
-    /// Returns where a packet of a path goes for this chunk in it.
+    /// Sends a packet of a path where this chunk of it is to go.
     #[cold]
-    pub(crate) fn directed(self, mut transmit: Transmit) -> Transmit {
+    pub(crate) fn direct(self, transmit: &mut Transmit) {
         match self {
             Self::Bundled | Self::Alone => {}
             Self::AloneBy(way) => {
@@ -38,7 +38,6 @@ impl Bundling {
                 transmit.destination = destination;
             }
         }
-        transmit
     }
 }
 

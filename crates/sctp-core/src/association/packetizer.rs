@@ -137,8 +137,11 @@ impl Association {
         if has_data {
             self.outbound.on_data_packet(now, path, writer.len(), data.any);
         }
-        let transmit = self.finish_packet(&envelope, writer);
-        each(if written == Bundling::Bundled { transmit } else { written.directed(transmit) });
+        let mut transmit = self.finish_packet(&envelope, writer);
+        if written != Bundling::Bundled {
+            written.direct(&mut transmit);
+        }
+        each(transmit);
         let mut followers = 0;
         // Nothing but new data can be due behind a packet of it until something else comes in.
         let is_new = data.new && self.outbound.sender.has_queued();
