@@ -109,7 +109,10 @@ impl ControlQueue {
     #[must_use]
     pub(crate) fn push(&mut self, chunk: ControlChunk) -> bool {
         // The same again, such as SHUTDOWN for each of several packets of data, need not wait twice.
-        if self.waiting.back().is_some_and(|last| last.chunk == chunk.chunk && last.path == chunk.path) {
+        let is_same = |last: &ControlChunk| {
+            last.chunk == chunk.chunk && last.path == chunk.path && last.bundling == chunk.bundling
+        };
+        if self.waiting.back().is_some_and(is_same) {
             return true;
         }
         let octets = |control: &ControlChunk| control.chunk.as_bytes().len();
@@ -213,6 +216,7 @@ const MAX_WAITING_BYTES: usize = 64 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transmit::Encapsulation;
 
     fn chunk(number: usize) -> ControlChunk {
         let chunk = ChunkBuf::shutdown(sctp_wire::Tsn::new(u32::try_from(number).unwrap()));
@@ -249,9 +253,23 @@ mod tests {
     }
 
     #[test]
-    fn same_chunk_again_waits_once() {
+    fn same_chunk_again_waits_once_for_each_way_that_it_goes() {
         let mut queue = ControlQueue::default();
         assert!(queue.push(chunk(1)) && queue.push(chunk(1)));
+        queue.pop();
+        assert!(queue.is_empty());
+        for last in [1, 1, 2] {
+            let destination =
+                Destination { address: [10, 0, 0, last].into(), encapsulation: Encapsulation::Ip };
+            assert!(
+                queue.push(ControlChunk {
+                    bundling: Bundling::AloneTo { destination, local: None },
+                    ..chunk(1)
+                })
+            );
+        }
+        queue.pop();
+        assert!(!queue.is_empty());
         queue.pop();
         assert!(queue.is_empty());
     }
