@@ -386,22 +386,30 @@ struct Ready {
 }
 
 impl From<Ready> for Received {
-    #[inline]
+    #[inline(always)]
     fn from(ready: Ready) -> Self {
-        let Ready { payload, complete_at, blocked_nanos, piece, .. } = ready;
-        let Ready { ppid, tsn, sequence, stream, delivery, numbering, .. } = ready;
+        if ready.blocked_nanos != 0 || ready.piece.is_some() {
+            return ready.with_rest();
+        }
+        let Ready { payload, complete_at, ppid, tsn, sequence, stream, delivery, numbering, .. } = ready;
         let message = ReceivedMessage { stream, ppid, delivery, payload };
         let counted = numbering.counted(sequence);
-        let blocked = if blocked_nanos == 0 { Duration::ZERO } else { waited(blocked_nanos) };
-        Self { message, tsn, counted, complete_at, blocked, piece: piece.map(|piece| *piece) }
+        Self { message, tsn, counted, complete_at, blocked: Duration::ZERO, piece: None }
     }
 }
 
-/// Nearly no message has waited: a number of seconds is not divided out of nothing.
-#[cold]
-#[inline(never)]
-const fn waited(nanos: u64) -> Duration {
-    Duration::from_nanos(nanos)
+impl Ready {
+    /// Nearly no message has waited or is a piece: these are not made where whole ones are handed out by the dozen.
+    #[cold]
+    #[inline(never)]
+    fn with_rest(self) -> Received {
+        let Self { payload, complete_at, blocked_nanos, piece, .. } = self;
+        let Self { ppid, tsn, sequence, stream, delivery, numbering, .. } = self;
+        let message = ReceivedMessage { stream, ppid, delivery, payload };
+        let counted = numbering.counted(sequence);
+        let (blocked, piece) = (Duration::from_nanos(blocked_nanos), piece.map(|piece| *piece));
+        Received { message, tsn, counted, complete_at, blocked, piece }
+    }
 }
 
 impl From<Received> for Ready {
