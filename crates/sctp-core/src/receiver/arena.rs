@@ -37,17 +37,13 @@ impl<'a> PacketCopy<'a> {
         self.copy.as_ref().map_or(0, Bytes::len)
     }
 
-    /// Returns the part of the copy that is this payload; `None` if it does not stand in the packet. What the copy takes is
-    /// added when it is made.
-    #[inline]
-    fn share(&mut self, payload: &[u8], taken_bytes: &mut usize) -> Option<Bytes> {
+    /// Returns the part of the copy that is this payload; `None` if there is no copy, or the payload had better not share it.
+    #[inline(always)]
+    fn share(&self, payload: &[u8]) -> Option<Bytes> {
+        let copy = self.copy.as_ref().filter(|_| payload.len() <= self.longest)?;
         let start = payload.as_ptr().addr().checked_sub(self.octets.as_ptr().addr())?;
-        let end = start.checked_add(payload.len()).filter(|end| *end <= self.octets.len())?;
-        let copy = self.copy.get_or_insert_with(|| {
-            *taken_bytes += allocated_bytes(self.octets.len()) + SHARED_BYTES;
-            Bytes::copy_from_slice(self.octets)
-        });
-        Some(copy.slice(start..end))
+        let end = start + payload.len();
+        (end <= copy.len()).then(|| copy.slice(start..end))
     }
 }
 
@@ -64,14 +60,31 @@ pub(super) struct Arena {
 
 impl Arena {
     /// Returns a copy of this payload.
-    #[inline]
+    #[inline(always)]
     pub(super) fn copy(&mut self, payload: &[u8], packet: &mut PacketCopy<'_>) -> Bytes {
-        if payload.len() <= packet.longest
-            && let Some(part) = packet.share(payload, &mut self.taken_bytes)
-        {
-            return part;
+        packet.share(payload).unwrap_or_else(|| self.copy_anew(payload, packet))
+    }
+
+    /// Returns a copy of a payload for which there is none in a copy of its packet.
+    #[inline(never)]
+    fn copy_anew(&mut self, payload: &[u8], packet: &mut PacketCopy<'_>) -> Bytes {
+        if payload.len() <= packet.longest {
+            self.copy_packet(payload, packet)
+        } else if payload.len() < SHORT_BYTES {
+            self.copy_alone(payload)
+        } else {
+            self.copy_long(payload)
         }
-        if payload.len() < SHORT_BYTES { self.copy_alone(payload) } else { self.copy_long(payload) }
+    }
+
+    /// Returns a copy of the first payload of a packet that shares a copy of it with others.
+    #[inline(never)]
+    fn copy_packet(&mut self, payload: &[u8], packet: &mut PacketCopy<'_>) -> Bytes {
+        if packet.copy.is_none() {
+            self.taken_bytes += allocated_bytes(packet.octets.len()) + SHARED_BYTES;
+            packet.copy = Some(Bytes::copy_from_slice(packet.octets));
+        }
+        packet.share(payload).unwrap_or_else(|| self.copy_alone(payload))
     }
 
     /// Returns a copy in a piece of its own.

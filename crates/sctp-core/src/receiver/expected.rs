@@ -10,18 +10,42 @@ use virtual_time::Instant;
 
 use super::Receiver;
 use super::arena::{PacketCopy, SHARED_BY};
-use super::fragment::DataChunk;
+use super::fragment::{DataChunk, Numbering};
 use super::ordering::Ordering;
 use super::outcome::TakenIn;
 
 impl Receiver {
     /// Takes the messages in that are expected, up to a chunk that is not one of them.
-    #[inline(never)]
+    #[inline]
     pub(super) fn take_expected(&mut self, now: Instant, chunks: &mut Chunks<'_>, taken: &mut TakenIn) {
         if !self.is_settled() {
             return;
         }
-        let numbering = self.rules.numbering;
+        match self.rules.numbering {
+            Numbering::Ssn => self.take_expected_data(now, chunks, taken),
+            Numbering::Mid => self.take_expected_i_data(now, chunks, taken),
+        }
+    }
+
+    #[inline(never)]
+    fn take_expected_data(&mut self, now: Instant, chunks: &mut Chunks<'_>, taken: &mut TakenIn) {
+        self.walk_expected(now, Numbering::Ssn, chunks, taken);
+    }
+
+    #[inline(never)]
+    fn take_expected_i_data(&mut self, now: Instant, chunks: &mut Chunks<'_>, taken: &mut TakenIn) {
+        self.walk_expected(now, Numbering::Mid, chunks, taken);
+    }
+
+    /// In each of its two places the numbering is known, so that no chunk is asked for it.
+    #[inline(always)]
+    fn walk_expected(
+        &mut self,
+        now: Instant,
+        numbering: Numbering,
+        chunks: &mut Chunks<'_>,
+        taken: &mut TakenIn,
+    ) {
         let (mut tsn, mut room) = (self.cumulative_tsn(), self.window.room());
         let mut packet = PacketCopy::of(chunks.rest());
         let (mut messages, mut octets, mut is_immediate) = (0_u32, 0, false);
