@@ -22,17 +22,16 @@ use virtual_time::Instant;
 
 fn main() {
     println!(
-        "| octets | RTT | `signalling` | ten packets at first | and as TCP | TCP | over what stands: `signalling` | ten packets | and as TCP | TCP |"
+        "| octets | RTT | `signalling` | ten packets at first | and as TCP | with TCP's buffers | TCP | over what stands: `signalling` | ten packets | and as TCP | TCP's buffers | TCP |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     for octets in [10_000, 1_000_000, 10_000_000] {
         for rtt_ms in [20, 100] {
             let link = link(rtt_ms);
-            let [three, ten, grown] = [AssociationConfig::default(), ten_packets(), growing()]
-                .map(|config| over_sctp(&config, octets, &link));
-            let tcp = over_tcp(octets, &link);
-            let fresh = [three.fresh, ten.fresh, grown.fresh, tcp.fresh];
-            let times = fresh.into_iter().chain([three.standing, ten.standing, grown.standing, tcp.standing]);
+            let sctp = [AssociationConfig::default(), ten_packets(), growing(), with_buffers_of_tcp()];
+            let sctp = sctp.map(|config| over_sctp(&config, octets, &link));
+            let all: Vec<Times> = sctp.into_iter().chain([over_tcp(octets, &link)]).collect();
+            let times = all.iter().map(|times| times.fresh).chain(all.iter().map(|times| times.standing));
             let cells: Vec<String> = times.map(|time| format!("{} ms", time.as_millis())).collect();
             println!("| {octets} | {rtt_ms} ms | {} |", cells.join(" | "));
         }
@@ -51,6 +50,14 @@ fn growing() -> AssociationConfig {
     let mut config = ten_packets();
     config.path_mtu.bytes = 1500;
     config.buffers.grown_bytes = Some(6 << 20);
+    config
+}
+
+/// The same with the buffers that TCP has here from the beginning.
+fn with_buffers_of_tcp() -> AssociationConfig {
+    let mut config = growing();
+    config.buffers.grown_bytes = None;
+    (config.buffers.send_bytes, config.buffers.receive_bytes) = (TCP_SEND_BYTES, TCP_RECEIVE_BYTES);
     config
 }
 
@@ -93,8 +100,8 @@ fn over_sctp(config: &AssociationConfig, octets: usize, link: &LinkSpec) -> Time
 }
 
 fn over_tcp(octets: usize, link: &LinkSpec) -> Times {
-    // As much as Linux lets its buffers grow to.
-    let config = TcpConfig { send_bytes: 4 << 20, receive_bytes: 6 << 20, ..TcpConfig::default() };
+    let (send_bytes, receive_bytes) = (TCP_SEND_BYTES, TCP_RECEIVE_BYTES);
+    let config = TcpConfig { send_bytes, receive_bytes, ..TcpConfig::default() };
     Times::measured(|asked_at| {
         let end =
             |address, is_server| TcpHost::new(address, config, 1, Exchange::new(is_server, octets, asked_at));
@@ -255,5 +262,8 @@ const FAR: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
 /// Everything of the handshake is over by then.
 const STANDING: Instant = Instant::from_millis(2_000);
 const PATIENCE: Instant = Instant::from_millis(120_000);
+/// The sizes that Linux lets the buffers of TCP grow to.
+const TCP_SEND_BYTES: usize = 4 << 20;
+const TCP_RECEIVE_BYTES: usize = 6 << 20;
 const REQUEST_BYTES: usize = 100;
 const MESSAGE_BYTES: usize = 16_384;

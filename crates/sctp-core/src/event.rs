@@ -118,8 +118,8 @@ pub enum Event {
     SenderDry,
     /// A message can be read: read until there is none.
     MessageReady,
-    /// Half of the send buffer is free again, after a refusal for lack of room; or no more is buffered than
-    /// [`await_low_water`](crate::Endpoint::await_low_water) asked for.
+    /// After a refusal for lack of room, a quarter of the send buffer is free again and the refused message finds room, the
+    /// smallest one of several; or no more is buffered than [`await_low_water`](crate::Endpoint::await_low_water) asked for.
     SendBufferAvailable,
 }
 

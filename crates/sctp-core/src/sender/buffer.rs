@@ -24,8 +24,8 @@ pub(super) struct SendBuffer {
     payload_bytes: usize,
     /// Octets that are free in any case. More may have become so since the last look.
     free_bytes: usize,
-    /// A message was refused: say so when there is room again.
-    refused: bool,
+    /// Octets that the smallest message needs of those that were refused: say so when there is room for it.
+    refused_bytes: Option<usize>,
     /// What the limit grows to at most, where it grows.
     grown_bytes: u32,
     /// Say so when no more payload than this is here.
@@ -35,7 +35,14 @@ pub(super) struct SendBuffer {
 impl SendBuffer {
     pub(super) fn new(buffers: &Buffers) -> Self {
         let (limit, grown_bytes) = (buffers.send_bytes, buffers.may_grow_to());
-        Self { limit, payload_bytes: 0, free_bytes: 0, refused: false, grown_bytes, low_water_bytes: None }
+        Self {
+            limit,
+            payload_bytes: 0,
+            free_bytes: 0,
+            refused_bytes: None,
+            grown_bytes,
+            low_water_bytes: None,
+        }
     }
 
     /// Takes note that so much payload is not here any more.
@@ -98,17 +105,19 @@ impl Sender {
         if !self.is_sound(&message) {
             return Err(self.fault(&message));
         }
-        let missing = self.look_for_room(message.payload.len() + MESSAGE_BYTES);
+        let wanted = message.payload.len() + MESSAGE_BYTES;
+        let missing = self.look_for_room(wanted);
         let mut displaced = Vec::new();
         // A message that finds the buffer empty is always taken.
         if missing > 0 && self.buffer.payload_bytes > 0 {
             displaced = self.displace(now, missing, message.reliability);
             if displaced.is_empty() {
-                self.buffer.refused = true;
+                self.buffer.refused_bytes =
+                    Some(self.buffer.refused_bytes.map_or(wanted, |other| other.min(wanted)));
                 return Err(SendError::BufferFull(message));
             }
         }
-        let left = self.buffer.free_bytes.saturating_sub(message.payload.len() + MESSAGE_BYTES);
+        let left = self.buffer.free_bytes.saturating_sub(wanted);
         self.accept(now, message, left);
         Ok(displaced)
     }
@@ -160,11 +169,19 @@ impl Sender {
 
     /// Returns whether to tell the user that there is room again, or as little here as was waited for.
     pub(super) fn buffer_available(&mut self) -> bool {
-        let has_room = self.buffer.refused && self.look_for_room(self.buffer.limit / 2) == 0;
+        let has_room = self.buffer.refused_bytes.is_some_and(|bytes| self.has_room_again(bytes));
         let is_low = self.buffer.low_water_bytes.is_some_and(|mark| self.buffer.payload_bytes <= mark);
-        self.buffer.refused &= !has_room;
+        self.buffer.refused_bytes = self.buffer.refused_bytes.filter(|_| !has_room);
         self.buffer.low_water_bytes = self.buffer.low_water_bytes.filter(|_| !is_low);
         has_room || is_low
+    }
+
+    /// Returns whether a refused message of so many octets finds room now, and a quarter of the buffer is free: who is told of less is
+    /// woken for little. Who is told later, when half of it is free, has half a buffer under way in each round trip: what is
+    /// still here is a little more than half, and nothing of that is acknowledged until a round trip after it was sent.
+    #[inline(never)]
+    fn has_room_again(&mut self, bytes: usize) -> bool {
+        self.look_for_room(bytes.max(self.buffer.limit / 4)) == 0 || self.buffer.payload_bytes == 0
     }
 
     /// The user waits until no more payload than this is here, or than another such call said.

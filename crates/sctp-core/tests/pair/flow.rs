@@ -133,7 +133,7 @@ fn messages_taken_unread_keep_the_window_closed_until_they_are_marked_read() {
 }
 
 #[test]
-fn full_send_buffer_refuses_and_says_when_half_of_it_is_free() {
+fn full_send_buffer_refuses_and_says_when_a_quarter_of_it_is_free() {
     let setup = Setup::rfc9260().configure(|config| config.buffers.send_bytes = 300_000);
     let mut pair = setup.connected();
     let mut accepted = 0;
@@ -145,13 +145,78 @@ fn full_send_buffer_refuses_and_says_when_half_of_it_is_free() {
     };
     assert!(matches!(refused, SendError::BufferFull(message) if message.payload.len() == 10_000));
     assert_eq!(accepted, 29);
-    let available = |event: &Event| *event == Event::SendBufferAvailable;
-    assert_eq!(pair.count(End::Left, available), 0);
+    assert_eq!(told_of_room(&pair), 0);
+    while told_of_room(&pair) == 0 {
+        assert!(buffered_bytes(&pair) > 225_000);
+        pair.run_ms(1);
+    }
+    assert!((150_000..=225_000).contains(&buffered_bytes(&pair)));
     pair.run_ms(5000);
-    assert_eq!(pair.count(End::Left, available), 1);
+    assert_eq!(told_of_room(&pair), 1);
     assert_eq!(pair.count(End::Left, |event| *event == Event::SenderDry), 1);
-    let id = pair.side(End::Left).id.unwrap();
-    assert_eq!(pair.side(End::Left).endpoint.association(id).unwrap().buffered_bytes(), 0);
+    assert_eq!(buffered_bytes(&pair), 0);
+}
+
+#[test]
+fn user_is_told_of_room_when_the_smallest_refused_message_finds_it() {
+    let mut setup = Setup::rfc9260().configure(|config| config.buffers.send_bytes = 300_000);
+    for side in [&mut setup.client, &mut setup.server.association] {
+        side.buffers.message_bytes = 200_000;
+    }
+    let mut pair = setup.connected();
+    while pair.try_send(End::Left, ordered(0, 1, 10_000)).is_ok() {}
+    // Whoever was told of a quarter would try this one in vain with each SACK.
+    for octets in [200_000, 150_000] {
+        assert!(matches!(pair.try_send(End::Left, ordered(0, 2, octets)), Err(SendError::BufferFull(_))));
+    }
+    assert_eq!(told_of_room(&pair), 0);
+    while told_of_room(&pair) == 0 {
+        pair.run_ms(1);
+    }
+    // The first one that was refused, of 10,000 octets, is the smallest.
+    assert!((150_000..=225_000).contains(&buffered_bytes(&pair)));
+    assert!(matches!(pair.try_send(End::Left, ordered(0, 2, 200_000)), Err(SendError::BufferFull(_))));
+    while told_of_room(&pair) == 1 {
+        assert!(buffered_bytes(&pair) > 95_000);
+        pair.run_ms(1);
+    }
+    pair.try_send(End::Left, ordered(0, 2, 200_000)).unwrap();
+    pair.run_ms(5000);
+    assert_eq!((told_of_room(&pair), buffered_bytes(&pair)), (2, 0));
+}
+
+/// A path whose round trip holds more than the buffer carries most of a buffer in each.
+#[test]
+fn user_who_sends_when_told_keeps_the_buffer_under_way() {
+    const SEND_BYTES: usize = 100_000;
+    let mut pair = long_path(SEND_BYTES, 1 << 20, None);
+    let sent_on =
+        |pair: &mut Pair, number| while pair.try_send(End::Left, ordered(0, number, 1000)).is_ok() {};
+    sent_on(&mut pair, 0);
+    let mut told = 0;
+    let mut carried = |pair: &mut Pair, time_ms: u64| {
+        let before = pair.side(End::Right).received.len();
+        for _ in 0..time_ms {
+            if told_of_room(pair) > told {
+                told = told_of_room(pair);
+                sent_on(pair, 1);
+            }
+            pair.run_ms(1);
+        }
+        1000 * (pair.side(End::Right).received.len() - before)
+    };
+    carried(&mut pair, 2000);
+    let octets = carried(&mut pair, 2000);
+    assert!((20 * SEND_BYTES * 6 / 10..20 * SEND_BYTES).contains(&octets), "{octets}");
+}
+
+fn told_of_room(pair: &Pair) -> usize {
+    pair.count(End::Left, |event| *event == Event::SendBufferAvailable)
+}
+
+fn buffered_bytes(pair: &Pair) -> usize {
+    let left = pair.side(End::Left);
+    left.endpoint.association(left.id.unwrap()).unwrap().buffered_bytes()
 }
 
 /// What the window allows is never exceeded, whatever is lost (RFC 9260 §6.2.1).
@@ -182,9 +247,7 @@ fn no_more_than_the_window_is_outstanding() {
 fn low_water_mark_is_told_once_when_no_more_is_buffered() {
     let mut pair = Setup::signalling().connected();
     (0..20).for_each(|number| pair.send(End::Left, ordered(0, number, 1000)));
-    let told = |pair: &Pair| {
-        pair.side(End::Left).events.iter().filter(|(_, event)| *event == Event::SendBufferAvailable).count()
-    };
+    let told = told_of_room;
     let buffered = |pair: &Pair| {
         let side = pair.side(End::Left);
         side.endpoint.association(side.id.unwrap()).unwrap().buffered()
@@ -216,9 +279,9 @@ fn fill(pair: &mut Pair, time_ms: u64) -> usize {
     pair.side(End::Right).received.len() - before
 }
 
-fn long_path(grown_bytes: Option<usize>) -> Pair {
+fn long_path(send_bytes: usize, receive_bytes: usize, grown_bytes: Option<usize>) -> Pair {
     let mut setup = Setup::signalling().configure(|config| {
-        (config.buffers.send_bytes, config.buffers.receive_bytes) = (BUFFER_BYTES, BUFFER_BYTES);
+        (config.buffers.send_bytes, config.buffers.receive_bytes) = (send_bytes, receive_bytes);
         config.buffers.message_bytes = 4000;
         config.buffers.grown_bytes = grown_bytes.map(|bytes| bytes.try_into().unwrap());
     });
@@ -235,7 +298,7 @@ fn long_path(grown_bytes: Option<usize>) -> Pair {
 #[test]
 fn buffers_that_may_grow_do_not_bound_what_a_long_path_carries() {
     let carried = [None, Some(8 * BUFFER_BYTES)].map(|grown| {
-        let mut pair = long_path(grown);
+        let mut pair = long_path(BUFFER_BYTES, BUFFER_BYTES, grown);
         fill(&mut pair, 3000);
         let held = pair.side(End::Left).endpoint.association(pair.side(End::Left).id.unwrap()).unwrap();
         assert!(held.buffered_bytes() <= grown.unwrap_or(BUFFER_BYTES) * 9 / 8, "{}", held.buffered_bytes());
@@ -247,7 +310,7 @@ fn buffers_that_may_grow_do_not_bound_what_a_long_path_carries() {
 /// Whoever stops reading after the buffer has grown is sent as much as it promised and no more.
 #[test]
 fn reader_that_stops_holds_what_its_buffer_has_grown_to_at_most() {
-    let mut pair = long_path(Some(8 * BUFFER_BYTES));
+    let mut pair = long_path(BUFFER_BYTES, BUFFER_BYTES, Some(8 * BUFFER_BYTES));
     fill(&mut pair, 3000);
     pair.with(End::Right, |side, _| side.reading = Reading::Paused);
     fill(&mut pair, 3000);

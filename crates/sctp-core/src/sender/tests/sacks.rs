@@ -84,7 +84,7 @@ fn round_trip_is_measured_once_and_never_on_a_retransmission() {
 }
 
 #[test]
-fn buffer_refuses_beyond_its_limit_and_tells_when_half_is_free() {
+fn buffer_refuses_beyond_its_limit_and_tells_when_a_quarter_is_free() {
     let mut bench = Bench::with(Profile::Rfc9260, |config| {
         config.buffers.send_bytes = 5000;
         config.buffers.message_bytes = 1000;
@@ -100,7 +100,7 @@ fn buffer_refuses_beyond_its_limit_and_tells_when_half_is_free() {
     assert_eq!(refused, Err(SendError::BufferFull(message)));
     let told: Vec<u32> =
         (1..=sent).filter(|count| bench.sack(*count, &[]).unwrap().buffer_available).collect();
-    assert!(told.len() == 1 && told[0] >= sent / 3 && told[0] < sent, "told once: {told:?} of {sent}");
+    assert!(told.len() == 1 && told[0] >= sent / 5 && told[0] < sent / 2, "told once: {told:?} of {sent}");
 }
 
 #[test]
