@@ -118,8 +118,9 @@ pub enum Event {
     SenderDry,
     /// A message can be read: read until there is none.
     MessageReady,
-    /// After a refusal for lack of room, a quarter of the send buffer is free again and the refused message finds room, the
-    /// smallest one of several; or no more is buffered than [`await_low_water`](crate::Endpoint::await_low_water) asked for.
+    /// After a refusal for lack of room, a quarter of the send buffer is free again and what was refused finds room, the
+    /// largest of several messages unless it takes more than half of the buffer; or no more is buffered than
+    /// [`await_low_water`](crate::Endpoint::await_low_water) asked for.
     SendBufferAvailable,
 }
 

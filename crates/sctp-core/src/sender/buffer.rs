@@ -24,8 +24,8 @@ pub(super) struct SendBuffer {
     payload_bytes: usize,
     /// Octets that are free in any case. More may have become so since the last look.
     free_bytes: usize,
-    /// Octets that the smallest message needs of those that were refused: say so when there is room for it.
-    refused_bytes: Option<usize>,
+    /// Messages were refused: say so when there is room again.
+    refused: Option<Refused>,
     /// What the limit grows to at most, where it grows.
     grown_bytes: u32,
     /// Say so when no more payload than this is here.
@@ -35,20 +35,37 @@ pub(super) struct SendBuffer {
 impl SendBuffer {
     pub(super) fn new(buffers: &Buffers) -> Self {
         let (limit, grown_bytes) = (buffers.send_bytes, buffers.may_grow_to());
-        Self {
-            limit,
-            payload_bytes: 0,
-            free_bytes: 0,
-            refused_bytes: None,
-            grown_bytes,
-            low_water_bytes: None,
-        }
+        Self { limit, payload_bytes: 0, free_bytes: 0, refused: None, grown_bytes, low_water_bytes: None }
     }
 
     /// Takes note that so much payload is not here any more.
     #[inline]
     pub(super) fn release(&mut self, payload_bytes: usize) {
         self.payload_bytes -= payload_bytes;
+    }
+}
+
+/// The octets that refused messages need.
+#[derive(Clone, Copy, Debug)]
+struct Refused {
+    smallest: usize,
+    largest: usize,
+}
+
+impl Refused {
+    /// Adds one to those that were refused before.
+    fn with(before: Option<Self>, bytes: usize) -> Self {
+        let Self { smallest, largest } = before.unwrap_or(Self { smallest: bytes, largest: bytes });
+        Self { smallest: smallest.min(bytes), largest: largest.max(bytes) }
+    }
+
+    /// Returns the room in a buffer with this limit at which their users are told: a quarter of it, or as much as lets the largest one
+    /// in. One that needs more than half of the buffer is waited for only while no smaller one waits.
+    ///
+    /// Who is told of less than a quarter is woken for little. Who is told when half is free has half a buffer under way in each round
+    /// trip: what is still here then is a little more than half, and is acknowledged a round trip after it was sent.
+    fn room_bytes(self, limit: usize) -> usize {
+        self.smallest.max(self.largest.min(limit / 2)).max(limit / 4)
     }
 }
 
@@ -112,8 +129,7 @@ impl Sender {
         if missing > 0 && self.buffer.payload_bytes > 0 {
             displaced = self.displace(now, missing, message.reliability);
             if displaced.is_empty() {
-                self.buffer.refused_bytes =
-                    Some(self.buffer.refused_bytes.map_or(wanted, |other| other.min(wanted)));
+                self.buffer.refused = Some(Refused::with(self.buffer.refused, wanted));
                 return Err(SendError::BufferFull(message));
             }
         }
@@ -169,19 +185,17 @@ impl Sender {
 
     /// Returns whether to tell the user that there is room again, or as little here as was waited for.
     pub(super) fn buffer_available(&mut self) -> bool {
-        let has_room = self.buffer.refused_bytes.is_some_and(|bytes| self.has_room_again(bytes));
+        let has_room = self.buffer.refused.is_some_and(|refused| self.has_room_again(refused));
         let is_low = self.buffer.low_water_bytes.is_some_and(|mark| self.buffer.payload_bytes <= mark);
-        self.buffer.refused_bytes = self.buffer.refused_bytes.filter(|_| !has_room);
+        self.buffer.refused = self.buffer.refused.filter(|_| !has_room);
         self.buffer.low_water_bytes = self.buffer.low_water_bytes.filter(|_| !is_low);
         has_room || is_low
     }
 
-    /// Returns whether a refused message of so many octets finds room now, and a quarter of the buffer is free: who is told of less is
-    /// woken for little. Who is told later, when half of it is free, has half a buffer under way in each round trip: what is
-    /// still here is a little more than half, and nothing of that is acknowledged until a round trip after it was sent.
+    /// Returns whether what was refused finds room now.
     #[inline(never)]
-    fn has_room_again(&mut self, bytes: usize) -> bool {
-        self.look_for_room(bytes.max(self.buffer.limit / 4)) == 0 || self.buffer.payload_bytes == 0
+    fn has_room_again(&mut self, refused: Refused) -> bool {
+        self.look_for_room(refused.room_bytes(self.buffer.limit)) == 0 || self.buffer.payload_bytes == 0
     }
 
     /// The user waits until no more payload than this is here, or than another such call said.
