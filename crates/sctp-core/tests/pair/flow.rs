@@ -249,7 +249,6 @@ fn no_more_than_the_window_is_outstanding() {
 fn low_water_mark_is_told_once_when_no_more_is_buffered() {
     let mut pair = Setup::signalling().connected();
     (0..20).for_each(|number| pair.send(End::Left, ordered(0, number, 1000)));
-    let told = told_of_room;
     let buffered = |pair: &Pair| {
         let side = pair.side(End::Left);
         side.endpoint.association(side.id.unwrap()).unwrap().buffered()
@@ -262,13 +261,13 @@ fn low_water_mark_is_told_once_when_no_more_is_buffered() {
     };
     assert!(!awaits(&mut pair, 20_000), "it is so already");
     assert!(awaits(&mut pair, 1_000) && awaits(&mut pair, 10_000));
-    while told(&pair) == 0 {
+    while told_of_room(&pair) == 0 {
         assert!(buffered(&pair).bytes() > 10_000, "the higher mark counts");
         pair.run_ms(1);
     }
     assert!(buffered(&pair).bytes() <= 10_000);
     pair.run_ms(10_000);
-    assert_eq!((buffered(&pair).bytes(), told(&pair)), (0, 1));
+    assert_eq!((buffered(&pair).bytes(), told_of_room(&pair)), (0, 1));
 }
 
 /// Sends messages of 1000 octets for so many milliseconds, as many as find room, and gives how many arrived.
