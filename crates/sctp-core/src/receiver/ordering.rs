@@ -388,27 +388,28 @@ struct Ready {
 impl From<Ready> for Received {
     #[inline(always)]
     fn from(ready: Ready) -> Self {
-        if ready.blocked_nanos != 0 || ready.piece.is_some() {
-            return ready.with_rest();
-        }
-        let Ready { payload, complete_at, ppid, tsn, sequence, stream, delivery, numbering, .. } = ready;
-        let message = ReceivedMessage { stream, ppid, delivery, payload };
-        let counted = numbering.counted(sequence);
-        Self { message, tsn, counted, complete_at, blocked: Duration::ZERO, piece: None }
+        let is_usual = ready.blocked_nanos == 0 && ready.piece.is_none();
+        if is_usual { ready.usual() } else { ready.with_wait_and_piece() }
     }
 }
 
 impl Ready {
-    /// Nearly no message has waited or is a piece: these are not made where whole ones are handed out by the dozen.
-    #[cold]
-    #[inline(never)]
-    fn with_rest(self) -> Received {
-        let Self { payload, complete_at, blocked_nanos, piece, .. } = self;
-        let Self { ppid, tsn, sequence, stream, delivery, numbering, .. } = self;
+    /// Returns a message that has not waited and is whole, as nearly all are.
+    #[inline(always)]
+    fn usual(self) -> Received {
+        let Self { payload, complete_at, ppid, tsn, sequence, stream, delivery, numbering, .. } = self;
         let message = ReceivedMessage { stream, ppid, delivery, payload };
         let counted = numbering.counted(sequence);
-        let (blocked, piece) = (Duration::from_nanos(blocked_nanos), piece.map(|piece| *piece));
-        Received { message, tsn, counted, complete_at, blocked, piece }
+        Received { message, tsn, counted, complete_at, blocked: Duration::ZERO, piece: None }
+    }
+
+    /// Returns any message. Apart, for what it takes is in the way where usual ones are handed out by the dozen.
+    #[cold]
+    #[inline(never)]
+    fn with_wait_and_piece(mut self) -> Received {
+        let piece = self.piece.take().map(|piece| *piece);
+        let blocked = Duration::from_nanos(self.blocked_nanos);
+        Received { blocked, piece, ..self.usual() }
     }
 }
 
